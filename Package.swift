@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A library target: `name` without its prefix, the folder under `Sources`, and what it builds on.
+func part(
+    _ name: String, path: String? = nil, exclude: [String] = [], resources: [Resource] = [],
+    _ dependencies: [Target.Dependency]
+) -> Target {
+    .target(
+        name: "PushSim\(name)", dependencies: dependencies, path: "Sources/\(path ?? name)", exclude: exclude,
+        resources: resources, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: dependencies + ["PushSimTestSupport"], path: "Tests/\(name)Tests",
+        swiftSettings: settings)
+}
+
+let package = Package(
+    name: "PushSim",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "PushSim", targets: ["PushSim"]),
+        .library(name: "PushSimTesting", targets: ["PushSimTesting"]),
+        .executable(name: "pushsim", targets: ["PushSimCommand"]),
+    ],
+    targets: [
+        .target(name: "CPushSimSystem", path: "Sources/C/System"),
+        .systemLibrary(name: "CPushSimOpenSSL", path: "Sources/C/OpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CPushSimZlib", path: "Sources/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
+        part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
+        part("JSONText", []),
+        part("WebPush", ["PushSimJSONText", .target(name: "CPushSimOpenSSL", condition: .when(platforms: [.linux]))]),
+        part("Simulation", ["PushSimWire", "PushSimJSONText", "PushSimWebPush", "CPushSimSystem"]),
+        part("Faults", ["PushSimSimulation", "PushSimJSONText", "PushSimWire", "PushSimWebPush"]),
+        part(
+            "NTM", path: "Backends/NTM",
+            ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
+        part(
+            "", path: "PushSim", resources: [.embedInCode("profiles")],
+            [
+                "PushSimNTM", "PushSimFaults", "PushSimSimulation", "PushSimWire", "PushSimJSONText",
+                "PushSimWebPush", "CPushSimSystem",
+            ]),
+        part("Testing", ["PushSim"]),
+        .executableTarget(
+            name: "PushSimCommand",
+            dependencies: ["PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWire", "CPushSimSystem"],
+            path: "Sources/Command", swiftSettings: settings),
+        .target(
+            name: "PushSimTestSupport", dependencies: ["PushSimWire", "CPushSimSystem"], path: "Tests/TestSupport",
+            swiftSettings: settings),
+        tests("Wire", ["PushSimWire"]),
+        tests("JSONText", ["PushSimJSONText"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

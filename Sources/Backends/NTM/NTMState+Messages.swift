@@ -1,0 +1,230 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+/// A notification to the subscribers of a topic, as `POST /__pushsim/ntm/notifications` and `/v1/publish` take it.
+struct Notification {
+    let topic: Topic
+    let type: String
+    let action: String
+    let room: Room
+    let roomToken: [UInt8]
+    /// Seconds since 1970.
+    let roomTokenExpiry: Int64
+    let rtcServer: [UInt8]
+    /// JSON text.
+    let userdata: [UInt8]
+    let callerName: String
+}
+
+extension NTMState {
+    func publish(_ call: Call, _ world: inout World) throws(NTMError) -> Response {
+        guard let object = try readFields(call).object else { throw .unreadable("The body is no JSON object.") }
+        do throws(ControlError) {
+            let deliveries = try notify(object, &world)
+            return success(["deliveries": deliveries])
+        } catch {
+            throw .invalid(error.description)
+        }
+    }
+
+    /// Delivers to all subscribers of the topic, in the order of their subscribing.
+    func notify(_ body: JSONValue?, _ world: inout World) throws(ControlError) -> JSON {
+        let notification = try read(body, &world)
+        notifications += 1
+        if notification.type != "cancel" { rooms[notification.topic.name] = notification.room }
+        var told: [JSON] = []
+        for id in topics[notification.topic.name] ?? [] {
+            guard let subscriber = subscribers[id] else { continue }
+            let delivery = world.deliver(delivery(notification, subscriber, world))
+            told.append([
+                "id": .string(delivery.name), "subscriber": .text(id), "transport": .string(delivery.transport),
+                "outcome": .string(delivery.outcome.rawValue),
+            ])
+        }
+        return .array(told)
+    }
+
+    private func read(_ body: JSONValue?, _ world: inout World) throws(ControlError) -> Notification {
+        var reader = try MemberReader(body)
+        let topicText = try reader.required("topic")
+        let type = try reader.string("type") ?? "notify"
+        let action = try reader.string("action")
+        let roomID = try reader.string("room_id")
+        let traceID = try reader.string("trace_id")
+        let roomToken = try reader.string("room_token")
+        let expiry = try reader.int("room_token_expiry_time")
+        let server = try reader.string("rtc_server") ?? "rtc.pushsim.example"
+        let caller = try reader.string("cid")
+        let name = try reader.string("cname")
+        let videoOnly = try reader.bool("isVideoOnly") ?? false
+        let userdata = reader.value("userdata")
+        try reader.finish()
+        guard ["notify", "cancel", "chat"].contains(type) else {
+            throw ControlError("must be notify, cancel or chat, not \"\(type)\"", path: "$.type")
+        }
+        guard let text = Topic.decode(Array(topicText.utf8)[...]), let topic = Topic(text, strictPSTN: options.strictPSTN)
+        else { throw ControlError("\"\(topicText)\" is no topic", path: "$.topic") }
+        let last = type == "cancel" ? rooms[topic.name] : nil
+        let number = notifications + 1
+        let room = Room(
+            roomID: roomID.map { Array($0.utf8) } ?? last?.roomID
+                ?? world.draws.uuid("ntm room", [topic.name], index: number),
+            traceID: traceID.map { Array($0.utf8) } ?? last?.traceID
+                ?? world.draws.uuid("ntm room trace", [topic.name], index: number))
+        let callerName = name ?? caller ?? topic.routingID.text
+        return Notification(
+            topic: topic, type: type, action: action ?? topic.kind, room: room,
+            roomToken: roomToken.map { Array($0.utf8) } ?? world.draws.hex("ntm room token", [room.roomID], count: 32),
+            roomTokenExpiry: expiry.map(Int64.init) ?? world.clock.now.floorDivided(by: 1_000_000_000) + 3600,
+            rtcServer: Array(server.utf8),
+            userdata: try Self.userdata(userdata, topic, caller ?? topic.routingID.text, callerName, videoOnly),
+            callerName: callerName)
+    }
+
+    /// JSON text: what was given, or the shape that the documentation shows.
+    private static func userdata(
+        _ given: JSONValue?, _ topic: Topic, _ caller: String, _ name: String, _ videoOnly: Bool
+    ) throws(ControlError) -> [UInt8] {
+        if let given {
+            if let text = given.stringBytes { return text }
+            guard given.kind == .object else { throw ControlError("must be an object or a text", path: "$.userdata") }
+            return JSON(given).bytes
+        }
+        let data: JSON = ["cid": .string(caller), "cname": .string(name), "isVideoOnly": .bool(videoOnly)]
+        let about: JSON = ["topic": .text(topic.parent), "type": .string(topic.kind)]
+        return JSON.object([.init("data", data), .init("notification", about)]).bytes
+    }
+
+    private func delivery(_ notification: Notification, _ subscriber: Subscriber, _ world: World) -> Delivery {
+        let subscription = subscriber.subscriptions.first { $0.topic.name == notification.topic.name }
+        var delivery: Delivery
+        if subscriber.key.proto == Array("xmpp") {
+            let stanza = Stanza.text(notification, to: subscriber.key.token)
+            delivery = Delivery(
+                backend: "ntm", kind: notification.type, transport: "xmpp", token: subscriber.key.token, body: stanza)
+        } else {
+            let apnTopic = subscription?.apnTopic
+            let isVoIP = apnTopic.map { $0.suffix(5) == Array(".voip")[...] } ?? false
+            let dictionary = APNsMessage.dictionary(notification, isVoIP: isVoIP, template: world.templates["ntm.apns"])
+            let isApple = subscriber.key.proto == Array("apns")
+            delivery = Delivery(
+                backend: "ntm", kind: notification.type, transport: isApple ? "apns" : "fcm",
+                token: subscriber.key.token, body: dictionary.bytes)
+            delivery.dictionary = dictionary
+            if isApple { delivery.headers = APNsMessage.headers(notification, isVoIP: isVoIP, apnTopic) }
+        }
+        delivery.subscriber = subscriber.id
+        delivery.topic = notification.topic.name
+        delivery.plaintext = notification.userdata
+        return delivery
+    }
+}
+
+/// The dictionary that an app is handed. No public example of it exists: this is our reading of the documentation, and
+/// the template `ntm.apns` of the configuration can replace it.
+enum APNsMessage {
+    static func dictionary(_ notification: Notification, isVoIP: Bool, template: [UInt8]?) -> JSON {
+        let aps: JSON =
+            isVoIP
+            ? .object([]) : ["alert": ["title": .string(notification.callerName), "body": .string(notification.type)], "sound": "default"]
+        var values: JSON = ["aps": aps, "type": .string(notification.type)]
+        values.set("trace_id", .text(notification.room.traceID))
+        values.set("room_id", .text(notification.room.roomID))
+        values.set("room_token", .text(notification.roomToken))
+        values.set("room_token_expiry_time", .int(notification.roomTokenExpiry))
+        values.set("to_routing_id", .text(notification.topic.routingID))
+        values.set("rtc_server", .text(notification.rtcServer))
+        values.set("userdata", .text(notification.userdata))
+        guard let template, let document = try? JSONDocument(template) else { return values }
+        return fill(JSON(document.root), values)
+    }
+
+    /// A text that is `{{name}}` alone becomes the value; within a longer text it becomes the value's text.
+    private static func fill(_ template: JSON, _ values: JSON) -> JSON {
+        switch template {
+        case .array(let elements): return .array(elements.map { fill($0, values) })
+        case .object(let members): return .object(members.map { .init($0.name, fill($0.value, values)) })
+        case .string(let text):
+            for member in values.members ?? [] where text.utf8.elementsEqual("{{\(member.name)}}".utf8) { return member.value }
+            var filled = Array(text.utf8)
+            for member in values.members ?? [] {
+                let value = member.value.string ?? member.value.description
+                filled = replace(Array("{{\(member.name)}}".utf8), with: Array(value.utf8), in: filled)
+            }
+            return .text(filled)
+        default: return template
+        }
+    }
+
+    private static func replace(_ wanted: [UInt8], with value: [UInt8], in text: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            if text[index...].starts(with: wanted) {
+                out += value
+                index += wanted.count
+            } else {
+                out.append(text[index])
+                index += 1
+            }
+        }
+        return out
+    }
+
+    static func headers(_ notification: Notification, isVoIP: Bool, _ topic: [UInt8]?) -> [HeaderField] {
+        var fields = [
+            HeaderField(Array("apns-id"), notification.room.traceID),
+            HeaderField("apns-push-type", isVoIP ? "voip" : "alert"), HeaderField("apns-priority", "10"),
+            HeaderField("apns-expiration", "0"),
+        ]
+        if let topic { fields.append(HeaderField(Array("apns-topic"), topic)) }
+        return fields
+    }
+}
+
+/// The stanza that an XMPP subscriber gets.
+enum Stanza {
+    static func text(_ notification: Notification, to routingID: [UInt8]) -> [UInt8] {
+        var out = Array<UInt8>("<iq type=\"set\" to=\"") + escape(routingID) + Array("\" id=\"")
+        out += escape(notification.room.traceID)
+        out += Array("\"><query xmlns=\"jabber:iq:private\"><data xmlns=\"urn:xmpp:comcast:info\"")
+        let attributes: [(StaticString, [UInt8])] = [
+            ("type", Array(notification.type.utf8)), ("action", Array(notification.action.utf8)),
+            ("roomid", notification.room.roomID), ("routingid", notification.topic.routingID),
+            ("rtcserver", notification.rtcServer), ("traceid", notification.room.traceID),
+            ("roomtoken", notification.roomToken),
+            ("roomtokenexpirytime", Array(String(notification.roomTokenExpiry).utf8)),
+            ("userdata", notification.userdata),
+        ]
+        for (name, value) in attributes {
+            out.append(32)
+            out += Array<UInt8>(name)
+            out += Array("=\"")
+            out += escape(value)
+            out.append(34)
+        }
+        return out + Array("/></query></iq>")
+    }
+
+    /// Also what an attribute would lose to normalisation (XML 1.0 section 3.3.3). Characters that XML cannot hold
+    /// become U+FFFD.
+    private static func escape(_ text: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        for byte in text {
+            switch byte {
+            case 38: out += Array("&amp;")
+            case 60: out += Array("&lt;")
+            case 62: out += Array("&gt;")
+            case 34: out += Array("&quot;")
+            case 39: out += Array("&apos;")
+            case 9: out += Array("&#9;")
+            case 10: out += Array("&#10;")
+            case 13: out += Array("&#13;")
+            case 0..<32: out += Array("\u{FFFD}")
+            default: out.append(byte)
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,78 @@
+#ifndef PUSHSIM_SYSTEM_H
+#define PUSHSIM_SYSTEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// Every call that can fail answers a value >= 0, or -errno.
+
+// Sockets: all are non-blocking, closed on exec, TCP_NODELAY, and never raise SIGPIPE.
+int pushsim_listen(const char *host, uint16_t port, int backlog);
+int pushsim_local_port(int fd);
+int pushsim_accept(int listener);
+int pushsim_connect(const char *host, uint16_t port);
+int pushsim_connect_result(int fd);
+int64_t pushsim_receive(int fd, void *buffer, size_t size);
+int64_t pushsim_send(int fd, const void *buffer, size_t size);
+int pushsim_unread(int fd);
+int pushsim_shutdown_write(int fd);
+int pushsim_close(int fd);
+// Closes with a RST instead of a FIN.
+int pushsim_reset(int fd);
+// For a client that wants to be pushed back: a small receive buffer, set before data comes.
+int pushsim_set_receive_buffer(int fd, int bytes);
+// Writes the numeric peer address; answers its length.
+int pushsim_peer_address(int fd, char *buffer, size_t size);
+// A pipe, both ends non-blocking.
+int pushsim_pipe(int *read_end, int *write_end);
+int64_t pushsim_read(int fd, void *buffer, size_t size);
+int64_t pushsim_write(int fd, const void *buffer, size_t size);
+
+// What a poller is asked for, and tells.
+enum { PUSHSIM_READABLE = 1, PUSHSIM_WRITABLE = 2, PUSHSIM_PEER_CLOSED = 4, PUSHSIM_BROKEN = 8 };
+
+struct pushsim_event {
+    uint64_t token;
+    uint32_t ready;
+};
+
+struct pushsim_watch {
+    int32_t fd;
+    uint32_t wanted;
+    uint32_t ready;
+};
+
+int pushsim_epoll_available(void);
+int pushsim_epoll_create(void);
+enum { PUSHSIM_ADD = 1, PUSHSIM_CHANGE = 2, PUSHSIM_REMOVE = 3 };
+int pushsim_epoll_control(int poller, int operation, int fd, uint32_t wanted, uint64_t token);
+int pushsim_epoll_wait(int poller, struct pushsim_event *events, int count, int milliseconds);
+int pushsim_poll(struct pushsim_watch *watches, size_t count, int milliseconds);
+
+// Time, in nanoseconds: since 1970, and since some fixed moment.
+int64_t pushsim_wall_clock(void);
+int64_t pushsim_monotonic_clock(void);
+
+int pushsim_thread_start(const char *name, void (*body)(void *), void *context);
+uintptr_t pushsim_thread_current(void);
+
+// A descriptor that becomes readable on SIGTERM or SIGINT; each signal is one byte.
+int pushsim_stop_signals(void);
+
+// Files. The content is allocated here and freed by the caller with pushsim_free.
+int pushsim_file_read(const char *path, uint8_t **content, size_t *size);
+// Writes to a temporary neighbour, syncs, renames: a reader sees the old file or the new one.
+int pushsim_file_write(const char *path, const void *content, size_t size);
+int pushsim_file_remove(const char *path);
+// Modification time in nanoseconds mixed with size and inode: changes when the file does.
+int pushsim_file_stamp(const char *path, uint64_t *stamp);
+int64_t pushsim_write_all(int fd, const void *buffer, size_t size);
+void pushsim_free(void *memory);
+int pushsim_is_terminal(int fd);
+// EAGAIN, whose number differs between systems.
+int pushsim_would_block(void);
+// The message of an errno, or of a -errno.
+void pushsim_error_text(int error, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,178 @@
+import PushSimJSONText
+package import PushSimSimulation
+import PushSimWire
+
+/// Decides, once for each call, what goes wrong with it.
+///
+/// The outcome is a pure function of seed, seed name, rule, key and the call's number under that key: threads, load and
+/// the order of other keys do not change it (contract faults.md, "Determinism").
+package final class FaultEngine: Decider {
+    package let profile: Profile
+    private let regexes: [Regex<AnyRegexOutput>?]
+    private var counters: [[Key: Counter]]
+    private var start: Int64
+    private var candidates: [Place: [Int]] = [:]
+
+    private typealias Key = [UInt8]
+
+    private struct Counter {
+        var calls = 0
+        var firings = 0
+    }
+
+    private struct Place: Hashable {
+        let backend: String?
+        let route: String?
+    }
+
+    /// - Parameter now: when the profile starts, on the simulation clock.
+    package init(_ profile: Profile, now: Int64) {
+        self.profile = profile
+        regexes = profile.rules.map { rule in
+            guard let pattern = rule.on.path?.regex else { return nil }
+            // The reader has compiled it before; a pattern that does not compile matches nothing.
+            return (try? Regex(pattern))?.matchingSemantics(.unicodeScalar)
+        }
+        counters = Array(repeating: [:], count: profile.rules.count)
+        start = now
+    }
+
+    package var source: [UInt8]? { profile.source }
+
+    package func reset(now: Int64) {
+        counters = Array(repeating: [:], count: profile.rules.count)
+        start = now
+    }
+
+    package func needsBody(_ call: Call, backend: String?, route: String?) -> Bool {
+        rules(backend, route).contains { index in
+            let rule = profile.rules[index]
+            return rule.on.needsBody || rule.when.needsBody
+        }
+    }
+
+    package func decide(
+        _ call: Call, backend: String?, route: String?, facts: Facts, now: Int64, draws: Draws
+    ) -> Decision? {
+        var current: Open?
+        for index in rules(backend, route) {
+            let rule = profile.rules[index]
+            guard matches(rule.on, index, call, facts) else { continue }
+            let key = Self.key(rule.when.per, call, facts)
+            counters[index][key, default: Counter()].calls += 1
+            guard current?.isOpen ?? true else { continue }
+            let outcome = holds(rule, index, key, now, draws)
+            guard outcome.holds else { continue }
+            counters[index][key, default: Counter()].firings += 1
+            var open = current ?? Open(decision: Decision())
+            open.decision.rules.append(rule.id)
+            open.decision.draw = open.decision.draw ?? outcome.draw
+            open.decision.actions.merge(rule.then)
+            open.isOpen = rule.continues
+            current = open
+        }
+        return current?.decision
+    }
+
+    private struct Open {
+        var decision: Decision
+        var isOpen = true
+    }
+
+    /// The outcomes of the first calls that a rule's `on` matches under one key.
+    package func explain(
+        _ index: Int, key: String, calls: Int, draws: Draws
+    ) -> [(call: Int, fires: Bool, draw: Double?)] {
+        let rule = profile.rules[index]
+        var firings = 0
+        return (1...max(1, calls)).map { call in
+            let outcome = Self.holds(rule, Array(key.utf8), call, firings, elapsed: rule.when.after ?? 0, draws)
+            if outcome.holds { firings += 1 }
+            return (call, outcome.holds, outcome.draw)
+        }
+    }
+
+    private func rules(_ backend: String?, _ route: String?) -> [Int] {
+        if profile.rules.isEmpty { return [] }
+        let place = Place(backend: backend, route: route)
+        if let known = candidates[place] { return known }
+        let found = profile.rules.indices.filter { index in
+            let on = profile.rules[index].on
+            guard on.side == .request else { return false }
+            if let wanted = on.backend, wanted != backend { return false }
+            if let wanted = on.route, wanted != route { return false }
+            // A path that no backend owns is answered by rules that say what to answer there.
+            return backend != nil || on.path != nil
+        }
+        candidates[place] = found
+        return found
+    }
+
+    private func matches(_ on: Matcher, _ index: Int, _ call: Call, _ facts: Facts) -> Bool {
+        if let method = on.method, !call.method.elementsEqual(method) { return false }
+        if let path = on.path, !matchesPath(path, index, call.path) { return false }
+        if let account = on.account, facts.account.map({ account.matches($0) }) != true { return false }
+        if let token = on.token, facts.token.map({ token.matches($0) }) != true { return false }
+        if let topic = on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }
+        if let kind = on.kind, facts.kind != kind { return false }
+        if let transport = on.transport, facts.transport != transport { return false }
+        for header in on.header where !call.head.values(header.name).contains(where: { header.value.matches($0) }) {
+            return false
+        }
+        if !on.query.isEmpty, !matchesQuery(on, call) { return false }
+        if let body = on.body, !Self.contains(body, call) { return false }
+        return true
+    }
+
+    private func matchesPath(_ pattern: PathPattern, _ index: Int, _ path: ArraySlice<UInt8>) -> Bool {
+        guard pattern.regex != nil else { return pattern.matches(path) }
+        guard let regex = regexes[index] else { return false }
+        return (try? regex.firstMatch(in: String(decoding: path, as: UTF8.self))) ?? nil != nil
+    }
+
+    private func matchesQuery(_ on: Matcher, _ call: Call) -> Bool {
+        guard let query = call.query, let pairs = Percent.form(query) else { return false }
+        return on.query.allSatisfy { wanted in
+            pairs.contains { $0.name == wanted.name && wanted.value.matches($0.value) }
+        }
+    }
+
+    /// A form body counts as an object of texts.
+    private static func contains(_ wanted: JSONDocument, _ call: Call) -> Bool {
+        if let body = try? JSONDocument(call.body) { return JSONComparison.missing(wanted.root, in: body.root) == nil }
+        guard let pairs = Percent.form(call.body) else { return false }
+        let object = JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) })
+        guard let body = try? JSONDocument(object.bytes) else { return false }
+        return JSONComparison.missing(wanted.root, in: body.root) == nil
+    }
+
+    private static func key(_ per: Condition.Per, _ call: Call, _ facts: Facts) -> Key {
+        switch per {
+        case .rule: []
+        case .token: facts.token ?? []
+        case .account: facts.account ?? []
+        case .subscriber: facts.subscriber ?? []
+        case .header(let name): call.head.values(name).first ?? []
+        }
+    }
+
+    private func holds(
+        _ rule: Profile.Rule, _ index: Int, _ key: Key, _ now: Int64, _ draws: Draws
+    ) -> (holds: Bool, draw: Double?) {
+        let counter = counters[index][key] ?? Counter()
+        return Self.holds(rule, key, counter.calls, counter.firings, elapsed: now - start, draws)
+    }
+
+    private static func holds(
+        _ rule: Profile.Rule, _ key: Key, _ call: Int, _ firings: Int, elapsed: Int64, _ draws: Draws
+    ) -> (holds: Bool, draw: Double?) {
+        let when = rule.when
+        if let times = when.times, firings >= times { return (false, nil) }
+        if let calls = when.calls, !calls.contains(call) { return (false, nil) }
+        if let after = when.after, elapsed < after { return (false, nil) }
+        if let until = when.until, elapsed >= until { return (false, nil) }
+        guard let probability = when.probability else { return (true, nil) }
+        let draw = draws.unit("fault", [Array(rule.id.utf8), key], index: call)
+        return (draw < probability, draw)
+    }
+}

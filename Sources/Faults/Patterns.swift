@@ -1,0 +1,97 @@
+import PushSimWire
+
+func digitsValue(_ digits: [UInt8]) -> Int? { decimalDigits(digits) }
+
+/// A text in which `*` stands for any bytes.
+package struct TextPattern: Hashable, Sendable {
+    private let parts: [[UInt8]]
+
+    package init(_ text: String) {
+        parts = text.utf8.split(separator: 42, omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    package func matches(_ bytes: some Collection<UInt8>) -> Bool {
+        let text = Array(bytes)
+        guard parts.count > 1, let first = parts.first, let last = parts.last else { return text == parts.first ?? [] }
+        guard text.count >= first.count + last.count, text.prefix(first.count).elementsEqual(first),
+            text.suffix(last.count).elementsEqual(last)
+        else { return false }
+        var rest = text[first.count..<(text.count - last.count)]
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let found = Self.find(part, in: rest) else { return false }
+            rest = rest[(found + part.count)...]
+        }
+        return true
+    }
+
+    private static func find(_ part: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+        guard text.count >= part.count else { return nil }
+        return (text.startIndex...(text.endIndex - part.count)).first { text[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+}
+
+/// `path`: exact, with `*` within a segment and `**` for any number of segments, or `/regex/`. Segments compare on
+/// their raw bytes.
+package struct PathPattern: Sendable {
+    private enum Form: Sendable {
+        case segments([Segment])
+        case regex(String)
+    }
+
+    private enum Segment: Hashable, Sendable {
+        case text(TextPattern)
+        case any
+    }
+
+    private let form: Form
+
+    /// What is wrong with a pattern.
+    package struct Mistake: Error, Sendable {
+        package let message: String
+    }
+
+    package init(_ text: String) throws(Mistake) {
+        if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"), Self.looksLikeRegex(text) {
+            let pattern = String(text.dropFirst().dropLast())
+            do { _ = try Regex(pattern) } catch {
+                throw Mistake(message: "\(text) is no regular expression")
+            }
+            form = .regex(pattern)
+            return
+        }
+        guard text.hasPrefix("/") else {
+            throw Mistake(message: "a path begins with \"/\"; for any beginning write \"/**\(text.hasPrefix("*") ? "" : "/")\(text)\"")
+        }
+        form = .segments(
+            text.utf8.dropFirst().split(separator: 47, omittingEmptySubsequences: false).map { part in
+                part.elementsEqual("**".utf8) ? .any : .text(TextPattern(String(decoding: part, as: UTF8.self)))
+            })
+    }
+
+    /// `/regex/` and a path that ends in a slash look alike: what has a character that only expressions have is one.
+    private static func looksLikeRegex(_ text: String) -> Bool {
+        text.utf8.contains { "^$[]()+?\\|{}".utf8.contains($0) }
+    }
+
+    /// The expression to compile, where it is one.
+    var regex: String? {
+        if case .regex(let pattern) = form { pattern } else { nil }
+    }
+
+    func matches(_ path: ArraySlice<UInt8>) -> Bool {
+        guard case .segments(let wanted) = form else { return false }
+        guard path.first == 47 else { return false }
+        return Self.match(wanted[...], path.dropFirst().split(separator: 47, omittingEmptySubsequences: false)[...])
+    }
+
+    private static func match(_ wanted: ArraySlice<Segment>, _ given: ArraySlice<ArraySlice<UInt8>>) -> Bool {
+        guard let first = wanted.first else { return given.isEmpty }
+        switch first {
+        case .any:
+            return (0...given.count).contains { match(wanted.dropFirst(), given.dropFirst($0)) }
+        case .text(let pattern):
+            guard let segment = given.first, pattern.matches(segment) else { return false }
+            return match(wanted.dropFirst(), given.dropFirst())
+        }
+    }
+}

@@ -1,0 +1,191 @@
+/// A JSON text and the flat list of what stands in it. Nothing is decoded before it is asked for.
+package struct JSONDocument: Sendable {
+    package enum Kind: UInt8, Sendable {
+        case null, `false`, `true`, number, string, array, object
+    }
+
+    package enum Dialect: Sendable {
+        /// RFC 8259.
+        case json
+        /// JSON5: comments, trailing commas, single quotes, bare keys, hexadecimal, signs, infinities.
+        case json5
+    }
+
+    /// 16 bytes: what it is, where it stands, and where the next sibling is. A member of an object is two nodes, the
+    /// key's and the value's.
+    struct Node {
+        var kind: Kind
+        /// Of a string: whether its text differs from its bytes between the quotes.
+        var isEscaped = false
+        /// Of a container: how many elements or members; counted up to `UInt32.max`.
+        var offset: UInt32
+        /// Bytes of the text, quotes and brackets included.
+        var length: UInt32
+        /// The node after this one and all in it.
+        var next: UInt32
+    }
+
+    package let bytes: [UInt8]
+    package let dialect: Dialect
+    let nodes: [Node]
+
+    /// Reads a text.
+    /// - Parameter depth: how far arrays and objects may be nested.
+    package init(_ bytes: [UInt8], dialect: Dialect = .json, depth: Int = 512) throws(JSONError) {
+        self.bytes = bytes
+        self.dialect = dialect
+        nodes = try JSONScanner.scan(bytes, dialect, depth)
+    }
+
+    package init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
+        try self.init(Array(text.utf8), dialect: dialect)
+    }
+
+    package var root: JSONValue { JSONValue(document: self, index: 0) }
+
+    package func position(_ offset: Int) -> JSONPosition { JSONPosition(offset: offset, in: bytes) }
+}
+
+/// One value of a document.
+package struct JSONValue: Sendable {
+    package let document: JSONDocument
+    let index: Int
+
+    package struct Member: Sendable {
+        package let key: JSONValue
+        package let value: JSONValue
+        /// The key as text; what is no Unicode in it becomes U+FFFD.
+        package var name: String { key.string ?? "" }
+    }
+
+    var node: JSONDocument.Node { document.nodes[index] }
+
+    package var kind: JSONDocument.Kind { node.kind }
+    package var offset: Int { Int(node.offset) }
+    package var position: JSONPosition { document.position(offset) }
+
+    /// The bytes of this value as they stand in the text.
+    package var source: ArraySlice<UInt8> {
+        document.bytes[Int(node.offset)..<(Int(node.offset) + Int(node.length))]
+    }
+
+    package var sourceText: String { String(decoding: source, as: UTF8.self) }
+
+    package var isNull: Bool { kind == .null }
+
+    package var bool: Bool? {
+        switch kind {
+        case .true: true
+        case .false: false
+        default: nil
+        }
+    }
+
+    /// The decoded bytes of a string. A lone surrogate escape becomes the three bytes that CESU-8 would have for it,
+    /// so that two different texts never compare as equal.
+    package var stringBytes: [UInt8]? {
+        guard kind == .string else { return nil }
+        return node.isEscaped ? JSONString.decode(source) : JSONString.inner(source, document.dialect)
+    }
+
+    package var string: String? { stringBytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Whether this is a string of exactly these bytes.
+    package func equals(_ text: StaticString) -> Bool {
+        guard kind == .string else { return false }
+        if !node.isEscaped, document.bytes[Int(node.offset)] == 34 || document.bytes[Int(node.offset)] == 39 {
+            let length = Int(node.length) - 2
+            guard length == text.utf8CodeUnitCount else { return false }
+            return document.bytes.withUnsafeBufferPointer { buffer in
+                var index = 0
+                let start = Int(node.offset) + 1
+                while index < length {
+                    if buffer[start + index] != text.utf8Start[index] { return false }
+                    index += 1
+                }
+                return true
+            }
+        }
+        guard let own = stringBytes, own.count == text.utf8CodeUnitCount else { return false }
+        return own.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// A whole number that fits, however it is spelt: `3`, `3.0` and `3e0` are the same.
+    package var int: Int? { kind == .number ? JSONNumber(source)?.int : nil }
+
+    package var double: Double? {
+        guard kind == .number, let number = JSONNumber(source) else { return nil }
+        return number.double
+    }
+
+    package var elements: [JSONValue] {
+        guard kind == .array else { return [] }
+        return children.map { JSONValue(document: document, index: $0) }
+    }
+
+    package var members: [Member] {
+        guard kind == .object else { return [] }
+        var members: [Member] = []
+        let end = Int(node.next)
+        var child = index + 1
+        while child < end {
+            let value = Int(document.nodes[child].next)
+            members.append(
+                Member(
+                    key: JSONValue(document: document, index: child),
+                    value: JSONValue(document: document, index: value)))
+            child = Int(document.nodes[value].next)
+        }
+        return members
+    }
+
+    private var children: [Int] {
+        var children: [Int] = []
+        let end = Int(node.next)
+        var child = index + 1
+        while child < end {
+            children.append(child)
+            child = Int(document.nodes[child].next)
+        }
+        return children
+    }
+
+    /// The member of that name; of several, the last, as most readers have it.
+    package subscript(_ name: StaticString) -> JSONValue? {
+        guard kind == .object else { return nil }
+        let end = Int(node.next)
+        var child = index + 1
+        var found: Int?
+        while child < end {
+            let value = Int(document.nodes[child].next)
+            if JSONValue(document: document, index: child).equals(name) { found = value }
+            child = Int(document.nodes[value].next)
+        }
+        return found.map { JSONValue(document: document, index: $0) }
+    }
+
+    /// The member whose name has these bytes; of several, the last.
+    package func member(_ name: [UInt8]) -> JSONValue? {
+        members.last { $0.key.stringBytes == name }?.value
+    }
+
+    package func member(_ name: String) -> JSONValue? { member(Array(name.utf8)) }
+
+    /// The first member whose name stood before in the same object.
+    package var firstDuplicate: Member? {
+        var seen: Set<[UInt8]> = []
+        return members.first { !seen.insert($0.key.stringBytes ?? []).inserted }
+    }
+
+    /// A word for what it is, for messages.
+    package var kindName: String {
+        switch kind {
+        case .null: "null"
+        case .true, .false: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package import PushSimJSONText
+package import PushSimWire
+
+/// What a backend is, apart from any scope: its tables, and what it can say of a call without looking at state.
+package protocol Backend: Sendable {
+    var name: String { get }
+    var table: RouteTable { get }
+    var options: [OptionDescription] { get }
+    var obligations: [Obligation] { get }
+    /// The paths it owns, for people.
+    var ownedPaths: [String] { get }
+    /// What profiles may name under `lose` and `token`.
+    var losable: [String] { get }
+    var tokenFaults: [String] { get }
+    var kinds: [String] { get }
+    /// Nil where the path is not this backend's.
+    func match(method: ArraySlice<UInt8>, path: ArraySlice<UInt8>) -> RouteMatch?
+    func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts
+    /// - Parameter firstObligation: the ledger's number of its first obligation.
+    func makeState(firstObligation: Int) -> any BackendState
+}
+
+/// What a backend knows in one scope. Used under the scope's lock.
+package protocol BackendState: AnyObject {
+    func optionsChanged(_ options: OptionValues)
+    func answer(_ match: RouteMatch, _ call: Call, _ facts: Facts, _ world: inout World) -> Answer
+    /// The answer with a scripted status and no scripted body.
+    func scripted(_ status: Int, _ call: Call, _ world: inout World) -> Answer
+    /// Loses what `what` names of the call's subject, as a server that forgets.
+    func lose(_ what: String, _ facts: Facts, _ call: Call, _ world: inout World)
+    func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
+    /// A call under `/__pushsim/<backend>/`; nil where there is none of that name.
+    func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError) -> ControlAnswer?
+    var snapshot: JSON { get }
+    /// Replaces all state with what `snapshot` gave. Throws before anything is changed.
+    func restore(_ snapshot: JSONValue) throws(ControlError)
+    func reset()
+}
+
+/// A backend's answer to a call.
+package struct Answer: Sendable {
+    package var response: Response
+    /// Whether the connection ends after it.
+    package var closes: Bool
+
+    package init(_ response: Response, closes: Bool = false) {
+        self.response = response
+        self.closes = closes
+    }
+}
+
+/// What a control call answers.
+package struct ControlAnswer: Sendable {
+    package var status: Int
+    package var body: JSON?
+
+    package init(_ status: Int, _ body: JSON? = nil) {
+        self.status = status
+        self.body = body
+    }
+}
+
+/// A mistake in a control call: what, and in which member.
+package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let code: String
+    package let message: String
+    package let path: String
+
+    package init(_ message: String, path: String = "$", code: String = "invalid") {
+        self.code = code
+        self.message = message
+        self.path = path
+    }
+
+    package var description: String { path == "$" ? message : "\(path): \(message)" }
+}
+
+/// Reads the members of a control call's body, one by one, and then refuses those that nobody asked for.
+package struct MemberReader {
+    private let value: JSONValue?
+    private let path: String
+    private var known: [String] = []
+
+    package init(_ value: JSONValue?, path: String = "$") throws(ControlError) {
+        if let value, value.kind != .object { throw ControlError("must be an object, not \(value.kindName)", path: path) }
+        self.value = value
+        self.path = path
+        if let twice = value?.firstDuplicate {
+            throw ControlError("\"\(twice.name)\" stands twice", path: "\(path).\(twice.name)")
+        }
+    }
+
+    package mutating func value(_ name: String) -> JSONValue? {
+        known.append(name)
+        guard let found = value?.member(name), !found.isNull else { return nil }
+        return found
+    }
+
+    package mutating func string(_ name: String) throws(ControlError) -> String? {
+        guard let found = value(name) else { return nil }
+        guard let text = found.string else { throw wrong(name, "a string", found) }
+        return text
+    }
+
+    package mutating func int(_ name: String) throws(ControlError) -> Int? {
+        guard let found = value(name) else { return nil }
+        guard let number = found.int else { throw wrong(name, "a whole number", found) }
+        return number
+    }
+
+    package mutating func bool(_ name: String) throws(ControlError) -> Bool? {
+        guard let found = value(name) else { return nil }
+        guard let value = found.bool else { throw wrong(name, "a boolean", found) }
+        return value
+    }
+
+    package mutating func object(_ name: String) throws(ControlError) -> JSONValue? {
+        guard let found = value(name) else { return nil }
+        guard found.kind == .object else { throw wrong(name, "an object", found) }
+        return found
+    }
+
+    package mutating func strings(_ name: String) throws(ControlError) -> [String]? {
+        guard let found = value(name) else { return nil }
+        guard found.kind == .array, found.elements.allSatisfy({ $0.kind == .string }) else {
+            throw wrong(name, "an array of strings", found)
+        }
+        return found.elements.compactMap(\.string)
+    }
+
+    package mutating func required(_ name: String) throws(ControlError) -> String {
+        guard let text = try string(name) else { throw ControlError("is missing", path: "\(path).\(name)") }
+        return text
+    }
+
+    /// A duration such as `90s`, in nanoseconds.
+    package mutating func duration(_ name: String) throws(ControlError) -> Int64? {
+        guard let text = try string(name) else { return nil }
+        guard let nanoseconds = TimeText.duration(text) else {
+            throw ControlError("\"\(text)\" is no duration such as \"500ms\" or \"90s\"", path: "\(path).\(name)")
+        }
+        return nanoseconds
+    }
+
+    package func finish() throws(ControlError) {
+        guard let stranger = value?.members.first(where: { member in !known.contains { $0 == member.name } }) else { return }
+        throw ControlError(
+            "is not known here.\(Suggestion.text(stranger.name, known)) Known are: \(known.joined(separator: ", ")).",
+            path: "\(path).\(stranger.name)", code: "unknownMember")
+    }
+
+    package func wrong(_ name: String, _ wanted: String, _ found: JSONValue) -> ControlError {
+        ControlError("must be \(wanted), not \(found.kindName)", path: "\(path).\(name)")
+    }
+}

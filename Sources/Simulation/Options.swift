@@ -1,0 +1,96 @@
+import PushSimWire
+
+/// One named option (contract options.md).
+package struct OptionDescription: Hashable, Sendable {
+    package enum Values: Hashable, Sendable {
+        case choice([String])
+        /// A comma-separated selection.
+        case list([String])
+        case text
+        /// Bytes: a number, or one with KiB or MiB.
+        case size
+        /// A duration in real time.
+        case duration
+    }
+
+    package let name: String
+    package let values: Values
+    package let defaultValue: String
+    package let about: String
+
+    package init(_ name: String, _ values: Values, default defaultValue: String, _ about: String) {
+        self.name = name
+        self.values = values
+        self.defaultValue = defaultValue
+        self.about = about
+    }
+
+    package var valuesText: String {
+        switch values {
+        case .choice(let all): all.joined(separator: ", ")
+        case .list(let all): "any of \(all.joined(separator: ",")), separated by commas"
+        case .text: "any text"
+        case .size: "a size such as 64KiB or 8MiB"
+        case .duration: "a duration such as 500ms or 30s"
+        }
+    }
+
+    func accepts(_ value: String) -> Bool {
+        switch values {
+        case .choice(let all): all.contains { $0.utf8.elementsEqual(value.utf8) }
+        case .list(let all):
+            value.utf8.split(separator: 44, omittingEmptySubsequences: false).allSatisfy { part in
+                all.contains { $0.utf8.elementsEqual(part) }
+            }
+        case .text: value.utf8.allSatisfy { $0 >= 32 && $0 != 127 }
+        case .size: OptionValues.size(value) != nil
+        case .duration: TimeText.duration(value).map { $0 > 0 } == true
+        }
+    }
+}
+
+/// A mistake in an option's name or value.
+package struct OptionError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let description: String
+}
+
+/// All options of a scope.
+package struct OptionValues: Sendable {
+    package let table: [OptionDescription]
+    private var chosen: [String: String] = [:]
+
+    package init(_ table: [OptionDescription]) { self.table = table }
+
+    package subscript(_ name: String) -> String {
+        chosen[name] ?? table.first { $0.name == name }?.defaultValue ?? ""
+    }
+
+    /// Those that differ from their default, by name.
+    package var changed: [(name: String, value: String)] {
+        chosen.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
+    }
+
+    package mutating func change(_ name: String, to value: String) throws(OptionError) {
+        guard let option = table.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+            throw OptionError(
+                name: name,
+                description: "There is no option \"\(name)\".\(Suggestion.text(name, table.map(\.name))) The options are: "
+                    + table.map(\.name).joined(separator: ", ") + ".")
+        }
+        guard option.accepts(value) else {
+            throw OptionError(
+                name: name, description: "\"\(value)\" is no value of \(name). It takes \(option.valuesText).")
+        }
+        chosen[option.name] = value == option.defaultValue ? nil : value
+    }
+
+    package static func size(_ text: String) -> Int? {
+        for (unit, factor) in [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)]
+        where text.hasSuffix(unit) {
+            guard let number = decimalDigits(text.utf8.dropLast(unit.utf8.count)), number <= 1 << 31 else { return nil }
+            return number * factor
+        }
+        return nil
+    }
+}

@@ -1,0 +1,38 @@
+import PushSimWire
+
+/// Percent-encoding (RFC 3986 section 2.1) and the form encoding of URLs.
+package enum Percent {
+    /// The decoded bytes, or nil where a `%` is not followed by two hexadecimal digits.
+    package static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+        var out: [UInt8] = []
+        out.reserveCapacity(bytes.count)
+        var rest = bytes.makeIterator()
+        while let byte = rest.next() {
+            if byte == 43, plusIsSpace {
+                out.append(32)
+            } else if byte == 37 {
+                guard let first = rest.next(), let second = rest.next(), let high = Byte.hexValue(first),
+                    let low = Byte.hexValue(second)
+                else { return nil }
+                out.append(high << 4 | low)
+            } else {
+                out.append(byte)
+            }
+        }
+        return out
+    }
+
+    /// The pairs of a query or form body, in order; nil where an escape is bad.
+    package static func form(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])]? {
+        var pairs: [(name: [UInt8], value: [UInt8])] = []
+        for part in Array(bytes).split(separator: 38) {
+            let equals = part.firstIndex(of: 61) ?? part.endIndex
+            let valueStart = min(equals + 1, part.endIndex)
+            guard let name = decode(part[..<equals], plusIsSpace: true),
+                let value = decode(part[valueStart...], plusIsSpace: true)
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,184 @@
+import CPushSimSystem
+package import PushSimWire
+import Synchronization
+
+/// One isolated world with its lock, and the loop on which its timers run.
+package final class Scope: ScriptClock {
+    /// How long an advance waits, in real time, for what is under way (DESIGN.md, decision 4).
+    private static let patience: Int64 = 10_000_000_000
+
+    /// Path-safe; empty for a scope with a listener of its own.
+    package let route: String
+    package let home: EventLoop
+    package let backends: [any Backend]
+    private let world: Mutex<World>
+    private let alarm: Mutex<Alarm>
+
+    private struct Alarm {
+        /// The simulation deadline that the loop's timer stands for.
+        var deadline: Int64 = .max
+        var timer: UInt64?
+        var patience: UInt64?
+    }
+
+    package init(
+        route: String, clock: SimulationClock, draws: Draws, options: OptionValues, backends: [any Backend],
+        home: EventLoop
+    ) {
+        self.route = route
+        self.home = home
+        self.backends = backends
+        world = Mutex(World(clock: clock, draws: draws, options: options, backends: backends))
+        alarm = Mutex(Alarm())
+    }
+
+    /// Changes or reads the world under its lock; what that leaves to be done runs right after.
+    @discardableResult
+    package func run<Result: Sendable, Failure: Error>(
+        _ body: (inout World) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var effects: [@Sendable () -> Void] = []
+        let outcome = world.withLock { world -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                let result = try body(&world)
+                if !world.effects.isEmpty {
+                    effects = world.effects
+                    world.effects = []
+                }
+                return .success(result)
+            } catch {
+                effects = world.effects
+                world.effects = []
+                return .failure(error)
+            }
+        }
+        for effect in effects { effect() }
+        return try outcome.get()
+    }
+
+    package func reset() { run { $0.reset() } }
+
+    // MARK: time
+
+    package var now: Int64 { run { $0.clock.now } }
+
+    /// Calls `action` when the clock is `nanoseconds` further. The action must lead to `settled`, once.
+    package func wait(_ nanoseconds: Int64, _ due: @escaping @Sendable () -> Void) -> UInt64 {
+        let id = run { world in world.timers.insert(world.clock.now + nanoseconds, due) }
+        setAlarm()
+        return id
+    }
+
+    package func cancel(_ wait: UInt64) { run { _ = $0.timers.remove(wait) } }
+
+    package func settled() {
+        run { world in
+            world.flights.count -= 1
+            if world.flights.count == 0, world.flights.isStepping {
+                world.after { [weak self] in self?.home.submit { [weak self] in self?.step() } }
+            }
+        }
+    }
+
+    /// Moves the clock forward, running what is due on the way in order of time, then of when it was set.
+    /// - Parameter done: called with the time then, when all that was due has happened.
+    package func advance(_ nanoseconds: Int64, _ done: @escaping @Sendable (Int64) -> Void) {
+        advance(to: run { world in (world.flights.advances.last?.target ?? world.clock.now) + nanoseconds }, done)
+    }
+
+    package func advance(to target: Int64, _ done: @escaping @Sendable (Int64) -> Void) {
+        let mustBegin = run { world in
+            world.flights.advances.append(.init(target: target, done: done))
+            if world.flights.isStepping { return false }
+            world.flights.isStepping = true
+            return true
+        }
+        if mustBegin { home.execute { self.step() } }
+    }
+
+    /// One step of the running advance: the next thing due, or its end. On the home loop.
+    private func step() {
+        while true {
+            let action: Step = run { world in
+                guard world.flights.isStepping, let advance = world.flights.advances.first else { return .rest }
+                if world.flights.count > 0 { return .waitForFlights }
+                if let deadline = world.timers.earliest, deadline <= advance.target {
+                    world.clock.jump(to: deadline)
+                    guard let due = world.timers.popDue(deadline) else { return .rest }
+                    world.flights.count += 1
+                    return .perform(due)
+                }
+                world.clock.jump(to: advance.target)
+                world.flights.advances.removeFirst()
+                if world.flights.advances.isEmpty { world.flights.isStepping = false }
+                let now = world.clock.now
+                return .finish { advance.done(now) }
+            }
+            switch action {
+            case .rest: return
+            case .perform(let due): due()
+            case .waitForFlights: return setPatience()
+            case .finish(let done):
+                done()
+                setAlarm()
+            }
+        }
+    }
+
+    private enum Step: Sendable {
+        case rest
+        case perform(@Sendable () -> Void)
+        case waitForFlights
+        case finish(@Sendable () -> Void)
+    }
+
+    /// What is under way may hang: then the advance goes on without it.
+    private func setPatience() {
+        home.execute { [self] in
+            let deadline = pushsim_monotonic_clock() + Self.patience
+            let timer = home.schedule(at: deadline) { [weak self] in
+                self?.run { $0.flights.count = 0 }
+                self?.step()
+            }
+            let old = alarm.withLock { alarm in
+                defer { alarm.patience = timer }
+                return alarm.patience
+            }
+            if let old { home.cancel(old) }
+        }
+    }
+
+    /// Sees to it that the loop wakes at the next deadline of a real clock.
+    package func setAlarm() {
+        let next: (deadline: Int64, now: Int64)? = run { world in
+            guard world.clock.mode == .real, let deadline = world.timers.earliest else { return nil }
+            return (deadline, world.clock.now)
+        }
+        guard let next, alarm.withLock({ $0.deadline > next.deadline }) else { return }
+        home.execute { [self] in
+            let timer = home.schedule(at: pushsim_monotonic_clock() + next.deadline - next.now) { [weak self] in
+                self?.rang()
+            }
+            let old = alarm.withLock { alarm in
+                defer { (alarm.deadline, alarm.timer) = (next.deadline, timer) }
+                return alarm.timer
+            }
+            if let old { home.cancel(old) }
+        }
+    }
+
+    private func rang() {
+        alarm.withLock { ($0.deadline, $0.timer) = (.max, nil) }
+        while true {
+            let due: (@Sendable () -> Void)? = run { world in
+                guard world.clock.mode == .real, !world.flights.isStepping else { return nil }
+                guard let due = world.timers.popDue(world.clock.now) else { return nil }
+                world.flights.count += 1
+                return due
+            }
+            guard let due else { break }
+            due()
+        }
+        setAlarm()
+    }
+}

@@ -1,0 +1,83 @@
+package import PushSimWire
+
+/// All that one scope knows. It lives behind the lock of its `Scope`.
+package struct World {
+    package var clock: SimulationClock
+    package var draws: Draws
+    package private(set) var options: OptionValues
+    package var journal = Journal()
+    package var inboxes = Inboxes()
+    package var ledger: Ledger
+    package var states: [any BackendState]
+    package var decider: (any Decider)?
+    package var templates: [String: [UInt8]] = [:]
+    var timers = TimerHeap<@Sendable () -> Void>()
+    var flights = Flights()
+    /// What is to be done once the lock is gone, in order.
+    var effects: [@Sendable () -> Void] = []
+    /// Exchanges that are not over, by journal index.
+    package var openExchanges: [Int: Exchange] = [:]
+
+    init(clock: SimulationClock, draws: Draws, options: OptionValues, backends: [any Backend]) {
+        self.clock = clock
+        self.draws = draws
+        self.options = options
+        var obligations = 0
+        states = []
+        for backend in backends {
+            states.append(backend.makeState(firstObligation: obligations))
+            obligations += backend.obligations.count
+        }
+        ledger = Ledger(count: obligations)
+        optionsChanged()
+    }
+
+    /// Runs `effect` after the lock is gone.
+    package mutating func after(_ effect: @escaping @Sendable () -> Void) { effects.append(effect) }
+
+    package mutating func setOptions(_ values: OptionValues) {
+        options = values
+        optionsChanged()
+    }
+
+    private mutating func optionsChanged() {
+        journal.setLimit(OptionValues.size(options["journal.bytes"]) ?? 8 << 20)
+        for state in states { state.optionsChanged(options) }
+    }
+
+    /// Delivers to an inbox: in the order of these calls.
+    package mutating func deliver(_ delivery: Delivery) -> Delivery {
+        var delivery = delivery
+        delivery.id = inboxes.reserve()
+        delivery.time = clock.now
+        for telling in inboxes.add(delivery) { after(telling) }
+        return delivery
+    }
+
+    /// Empties the scope; options, profile, seed and clock stay.
+    mutating func reset() {
+        for state in states { state.reset() }
+        journal.reset()
+        inboxes.reset()
+        ledger.reset()
+        timers.removeAll()
+        decider?.reset(now: clock.now)
+        let exchanges = openExchanges.sorted { $0.key < $1.key }.map(\.value)
+        openExchanges = [:]
+        for exchange in exchanges { after { exchange.abort() } }
+    }
+}
+
+/// What is under way of this scope, and who waits for it to be done.
+struct Flights {
+    struct Advance {
+        let target: Int64
+        let done: @Sendable (Int64) -> Void
+    }
+
+    /// Due actions whose outcome is not settled.
+    var count = 0
+    /// Advances to come, the running one first.
+    var advances: [Advance] = []
+    var isStepping = false
+}

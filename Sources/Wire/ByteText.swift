@@ -1,0 +1,80 @@
+import CPushSimSystem
+
+/// Byte constants that the parsers name.
+package enum Byte {
+    package static let tab: UInt8 = 9
+    package static let lineFeed: UInt8 = 10
+    package static let carriageReturn: UInt8 = 13
+    package static let space: UInt8 = 32
+    package static let comma: UInt8 = 44
+    package static let slash: UInt8 = 47
+    package static let colon: UInt8 = 58
+    package static let questionMark: UInt8 = 63
+
+    /// The value of a hexadecimal digit, or nil.
+    package static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 48...57: byte - 48
+        case 65...70: byte - 55
+        case 97...102: byte - 87
+        default: nil
+        }
+    }
+
+    /// ASCII lower case; other bytes stay.
+    package static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte >= 65 && byte <= 90 ? byte | 32 : byte
+    }
+}
+
+extension [UInt8] {
+    /// The UTF-8 bytes of `text`.
+    package init(_ text: StaticString) {
+        self = Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// The bytes as text; bytes that are no UTF-8 become U+FFFD.
+    package var text: String { String(decoding: self, as: UTF8.self) }
+
+    /// Equality in which ASCII letters match in either case.
+    package func equalsIgnoringCase(_ other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        var index = 0
+        while index < count {
+            if Byte.lowercased(self[index]) != Byte.lowercased(other[index]) { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// The bytes without spaces and tabs at either end.
+    package var trimmed: [UInt8] {
+        var start = 0
+        var end = count
+        while start < end, self[start] == Byte.space || self[start] == Byte.tab { start += 1 }
+        while end > start, self[end - 1] == Byte.space || self[end - 1] == Byte.tab { end -= 1 }
+        return start == 0 && end == count ? self : Array(self[start..<end])
+    }
+
+    package func starts(with prefix: StaticString) -> Bool {
+        let length = prefix.utf8CodeUnitCount
+        return withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, bytes.count >= length else { return length == 0 }
+            return memcmp(base, prefix.utf8Start, length) == 0
+        }
+    }
+}
+
+/// A decimal number written as digits only; nil for a sign, a space, nothing, or what does not fit.
+package func decimalDigits(_ bytes: some Collection<UInt8>) -> Int? {
+    guard !bytes.isEmpty else { return nil }
+    var value = 0
+    for byte in bytes {
+        guard byte >= 48, byte <= 57 else { return nil }
+        let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
+        let (sum, carry) = tens.addingReportingOverflow(Int(byte - 48))
+        if overflow || carry { return nil }
+        value = sum
+    }
+    return value
+}

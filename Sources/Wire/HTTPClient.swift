@@ -1,0 +1,147 @@
+import CPushSimSystem
+
+/// A small client for plain http: one request, one connection, one answer.
+package enum HTTPClient {
+    package enum Failure: Error, Hashable, Sendable {
+        case refused
+        case timeout
+        case reset
+        case malformed(String)
+        case system(SystemError)
+    }
+
+    package struct Call: Sendable {
+        package var host: String
+        package var port: Int
+        package var method: String
+        package var target: String
+        package var fields: [HeaderField]
+        package var body: [UInt8]
+        /// Nanoseconds of real time.
+        package var connectLimit: Int64 = 5_000_000_000
+        package var wholeLimit: Int64 = 10_000_000_000
+
+        package init(
+            host: String, port: Int, method: String, target: String, fields: [HeaderField] = [], body: [UInt8] = []
+        ) {
+            self.host = host
+            self.port = port
+            self.method = method
+            self.target = target
+            self.fields = fields
+            self.body = body
+        }
+
+        var bytes: [UInt8] {
+            var out = Array("\(method) \(target) HTTP/1.1\r\n".utf8)
+            let authority = host.utf8.contains(Byte.colon) ? "[\(host)]:\(port)" : "\(host):\(port)"
+            var all = fields
+            if fields.first("host") == nil { all.insert(HeaderField("Host", authority), at: 0) }
+            if !body.isEmpty || method == "POST" || method == "PUT" || method == "PATCH" {
+                all.append(HeaderField("Content-Length", String(body.count)))
+            }
+            all.append(HeaderField("Connection", "close"))
+            for field in all { out += field.name + [Byte.colon, Byte.space] + field.value + [13, 10] }
+            out += [13, 10]
+            return out + body
+        }
+    }
+
+    /// Sends on `loop`; `done` is called there once.
+    package static func send(
+        _ call: Call, on loop: EventLoop, _ done: @escaping @Sendable (Result<Response, Failure>) -> Void
+    ) {
+        loop.execute { ClientConnection(call, loop, done).start() }
+    }
+}
+
+/// `@unchecked Sendable`: touched only on its loop.
+private final class ClientConnection: EventSource, @unchecked Sendable {
+    private let call: HTTPClient.Call
+    private let loop: EventLoop
+    private let output: [UInt8]
+    private var done: (@Sendable (Result<Response, HTTPClient.Failure>) -> Void)?
+    private var descriptor: Int32 = -1
+    private var token: UInt64?
+    private var timer: UInt64?
+    private var isConnected = false
+    private var sent = 0
+    private var parser: ResponseParser
+
+    init(
+        _ call: HTTPClient.Call, _ loop: EventLoop,
+        _ done: @escaping @Sendable (Result<Response, HTTPClient.Failure>) -> Void
+    ) {
+        self.call = call
+        self.loop = loop
+        self.done = done
+        output = call.bytes
+        parser = ResponseParser(isHead: call.method == "HEAD")
+    }
+
+    func start() {
+        guard let port = UInt16(exactly: call.port) else { return finish(.failure(.refused)) }
+        descriptor = pushsim_connect(call.host, port)
+        if descriptor < 0 { return finish(.failure(.refused)) }
+        do throws(SystemError) {
+            token = try loop.watch(descriptor, [.writable], self)
+        } catch {
+            return finish(.failure(.system(error)))
+        }
+        let begun = pushsim_monotonic_clock()
+        timer = loop.schedule(at: begun + min(call.connectLimit, call.wholeLimit)) { [self] in
+            guard isConnected else { return finish(.failure(.timeout)) }
+            timer = loop.schedule(at: begun + call.wholeLimit) { [self] in finish(.failure(.timeout)) }
+        }
+    }
+
+    func ready(_ readiness: Poller.Readiness) {
+        if !isConnected {
+            let result = pushsim_connect_result(descriptor)
+            if result < 0 { return finish(.failure(.refused)) }
+            isConnected = true
+        }
+        if readiness.contains(.writable), sent < output.count { write() }
+        if readiness.contains(.readable) || readiness.contains(.broken) { read() }
+    }
+
+    private func write() {
+        let count = output.withUnsafeBytes { bytes in
+            pushsim_send(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+        }
+        // A peer that answers early and closes breaks the sending; its answer may still be there to read.
+        if count < 0, SystemError("send", count).code != SystemError.wouldBlock { sent = output.count }
+        sent += max(0, Int(count))
+        if let token { loop.change(descriptor, sent < output.count ? [.writable, .readable] : .readable, token: token) }
+    }
+
+    private func read() {
+        let count = pushsim_receive(descriptor, loop.scratch.baseAddress, loop.scratch.count)
+        do throws(ResponseParser.Failure) {
+            if count > 0 {
+                let bytes = UnsafeRawBufferPointer(rebasing: loop.scratch[..<Int(count)])
+                if let response = try parser.receive(bytes) { finish(.success(response)) }
+            } else if count == 0 {
+                finish(.success(try parser.finish()))
+            } else if SystemError("recv", count).code != SystemError.wouldBlock {
+                finish(.failure(.reset))
+            }
+        } catch {
+            switch error {
+            case .cutShort: finish(.failure(.reset))
+            case .tooLarge: finish(.failure(.malformed("answer too large")))
+            case .malformed(let what): finish(.failure(.malformed(what)))
+            }
+        }
+    }
+
+    private func finish(_ result: Result<Response, HTTPClient.Failure>) {
+        guard let done else { return }
+        self.done = nil
+        if let timer { loop.cancel(timer) }
+        if let token { loop.unwatch(descriptor, token: token) }
+        token = nil
+        if descriptor >= 0 { _ = pushsim_close(descriptor) }
+        done(result)
+    }
+}

@@ -1,0 +1,46 @@
+import CPushSimZlib
+
+/// Undoes gzip and zlib coding.
+package enum Inflate {
+    package enum Failure: Error, Hashable, Sendable {
+        case damaged
+        case tooLarge
+    }
+
+    /// - Parameter limit: the most bytes that may come out.
+    package static func gzip(_ coded: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+        var stream = z_stream()
+        // 15 bits of window; 16 more ask for the gzip header and its checksum.
+        guard pushsim_inflate_init(&stream, 15 + 16) == Z_OK else { throw .damaged }
+        defer { inflateEnd(&stream) }
+        var output: [UInt8] = []
+        var input = coded
+        let outcome: Result<Void, Failure> = input.withUnsafeMutableBufferPointer { source in
+            stream.next_in = source.baseAddress
+            stream.avail_in = UInt32(source.count)
+            return drain(&stream, &output, limit)
+        }
+        try outcome.get()
+        return output
+    }
+
+    private static func drain(_ stream: inout z_stream, _ output: inout [UInt8], _ limit: Int) -> Result<Void, Failure> {
+        let block = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
+        defer { block.deallocate() }
+        while true {
+            stream.next_out = block
+            stream.avail_out = 1 << 16
+            let status = inflate(&stream, Z_NO_FLUSH)
+            let count = (1 << 16) - Int(stream.avail_out)
+            if output.count + count > limit { return .failure(.tooLarge) }
+            output.append(contentsOf: UnsafeBufferPointer(start: block, count: count))
+            if status == Z_STREAM_END {
+                if stream.avail_in == 0 { return .success(()) }
+                // RFC 1952: a file may hold several members.
+                guard inflateReset(&stream) == Z_OK else { return .failure(.damaged) }
+                continue
+            }
+            guard status == Z_OK, count > 0 || stream.avail_in > 0 else { return .failure(.damaged) }
+        }
+    }
+}

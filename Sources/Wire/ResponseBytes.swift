@@ -1,0 +1,98 @@
+import CPushSimSystem
+
+/// An HTTP answer before it becomes bytes.
+package struct Response: Sendable {
+    package var status: Int
+    /// The text after the status; nil takes the usual one.
+    package var reason: [UInt8]?
+    package var fields: [HeaderField]
+    package var body: [UInt8]
+
+    package init(status: Int, reason: [UInt8]? = nil, fields: [HeaderField] = [], body: [UInt8] = []) {
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The message, with a Content-Length where the status allows a body (RFC 9110 section 8.6).
+    /// - Parameter isHead: answers HEAD: the length of the body stands, the body does not.
+    package func bytes(isHead: Bool = false) -> [UInt8] {
+        let line = Self.statusLine(status, reason)
+        let hasNoBody = status < 200 || status == 204 || status == 304
+        let lengthText: [UInt8] = hasNoBody ? [] : Array("Content-Length: ") + Array(String(body.count).utf8) + [13, 10]
+        var size = line.count + lengthText.count + 2
+        for field in fields { size += field.name.count + field.value.count + 4 }
+        let sentBody = hasNoBody || isHead ? 0 : body.count
+        return [UInt8](unsafeUninitializedCapacity: size + sentBody) { buffer, count in
+            var writer = RawWriter(buffer.baseAddress)
+            writer.put(line)
+            for field in fields {
+                writer.put(field.name)
+                writer.put(Byte.colon, Byte.space)
+                writer.put(field.value)
+                writer.put(Byte.carriageReturn, Byte.lineFeed)
+            }
+            writer.put(lengthText)
+            writer.put(Byte.carriageReturn, Byte.lineFeed)
+            if sentBody > 0 { writer.put(body) }
+            count = size + sentBody
+        }
+    }
+
+    private static func statusLine(_ status: Int, _ reason: [UInt8]?) -> [UInt8] {
+        if status == 200, reason == nil { return ok }
+        var line = Array<UInt8>("HTTP/1.1 ")
+        line.appendDecimal(status, width: 3)
+        line.append(Byte.space)
+        line += reason ?? Array(StatusText.reason(status).utf8)
+        line += [Byte.carriageReturn, Byte.lineFeed]
+        return line
+    }
+
+    private static let ok = Array<UInt8>("HTTP/1.1 200 OK\r\n")
+}
+
+/// Writes into memory whose size was reckoned beforehand.
+private struct RawWriter {
+    private var next: UnsafeMutablePointer<UInt8>?
+
+    init(_ start: UnsafeMutablePointer<UInt8>?) { next = start }
+
+    mutating func put(_ bytes: [UInt8]) {
+        guard let target = next, !bytes.isEmpty else { return }
+        bytes.withUnsafeBufferPointer { source in
+            if let start = source.baseAddress { _ = memcpy(target, start, source.count) }
+        }
+        next = target + bytes.count
+    }
+
+    mutating func put(_ first: UInt8, _ second: UInt8) {
+        guard let target = next else { return }
+        target[0] = first
+        target[1] = second
+        next = target + 2
+    }
+}
+
+/// The usual texts of status codes.
+package enum StatusText {
+    package static func reason(_ status: Int) -> String { texts[status] ?? "Status \(status)" }
+
+    private static let texts: [Int: String] = [
+        100: "Continue", 101: "Switching Protocols", 103: "Early Hints", 200: "OK", 201: "Created", 202: "Accepted",
+        203: "Non-Authoritative Information", 204: "No Content", 205: "Reset Content", 206: "Partial Content",
+        300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+        307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized",
+        402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
+        407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
+        411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long",
+        415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
+        421: "Misdirected Request", 422: "Unprocessable Content", 425: "Too Early", 426: "Upgrade Required",
+        428: "Precondition Required", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+        451: "Unavailable For Legal Reasons", 452: "Storage Read Failed", 453: "Storage Write Failed",
+        454: "Storage Delete Failed", 455: "Storage Field Failed", 500: "Internal Server Error",
+        501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+        505: "HTTP Version Not Supported", 507: "Insufficient Storage", 511: "Network Authentication Required",
+    ]
+}

@@ -1,0 +1,49 @@
+/// What goes over the wire, step by step, and how it ends.
+package struct WireScript: Sendable {
+    package enum Step: Sendable {
+        case bytes([UInt8])
+        /// Nanoseconds on the clock that the script is played with.
+        case wait(Int64)
+        /// Nanoseconds of real time.
+        case pace(Int64)
+    }
+
+    package enum End: String, Sendable {
+        /// The connection stays for the next request.
+        case keep
+        /// A clean end: FIN after the last byte.
+        case fin
+        /// A broken one: RST.
+        case rst
+        /// FIN, while what the peer still sends is read.
+        case half
+        /// Nothing more is said, and the connection stays open.
+        case stall
+    }
+
+    package var steps: [Step]
+    package var end: End
+
+    package init(_ steps: [Step] = [], end: End) {
+        self.steps = steps
+        self.end = end
+    }
+
+    package init(_ bytes: [UInt8], end: End) {
+        self.init([.bytes(bytes)], end: end)
+    }
+
+    package var byteCount: Int {
+        steps.reduce(0) { sum, step in
+            if case .bytes(let bytes) = step { sum + bytes.count } else { sum }
+        }
+    }
+}
+
+/// The clock that a script's waits run on.
+package protocol ScriptClock: AnyObject, Sendable {
+    /// Calls `due` once, `nanoseconds` from now. Whoever is called says `settled` when what came of it is done.
+    func wait(_ nanoseconds: Int64, _ due: @escaping @Sendable () -> Void) -> UInt64
+    func cancel(_ wait: UInt64)
+    func settled()
+}
