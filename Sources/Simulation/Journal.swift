@@ -21,6 +21,17 @@ package struct JournalEntry: Sendable {
     /// Of a delivery: what was sent and what came of it.
     package var delivery: Delivery?
 
+    package init(
+        index: Int, time: Int64, call: Call, backend: String? = nil, route: String? = nil, facts: Facts = Facts()
+    ) {
+        self.index = index
+        self.time = time
+        self.call = call
+        self.backend = backend
+        self.route = route
+        self.facts = facts
+    }
+
     /// About how many bytes it holds.
     var size: Int {
         320 + call.head.bytes.count + call.head.fields.count * 16 + call.body.count + answer.count
@@ -67,10 +78,12 @@ package struct Journal: Sendable {
         if open[index] != nil { change(&open[index, default: Self.never]) }
     }
 
-    package mutating func close(_ index: Int, _ ending: Ending) {
-        guard var entry = open.removeValue(forKey: index) else { return }
+    /// - Parameter wanted: whether the caller has use for the finished entry.
+    package mutating func close(_ index: Int, _ ending: Ending, wanted: Bool = false) -> JournalEntry? {
+        guard var entry = open.removeValue(forKey: index) else { return nil }
         entry.ending = ending
         append(entry)
+        return wanted ? entry : nil
     }
 
     /// Adds an entry that is already over.

@@ -1,0 +1,100 @@
+public import PushSimJSONText
+import PushSimSimulation
+
+/// What one device has received. Reading never consumes.
+public struct Inbox: Sendable {
+    private let scope: Scope
+    private let key: InboxKey
+
+    init(_ scope: Scope, _ token: [UInt8]) {
+        self.scope = scope
+        key = InboxKey(.token, token)
+    }
+
+    /// All that is there, oldest first.
+    public var deliveries: [Push] { scope.run { $0.inboxes.deliveries(key).deliveries }.map { Push($0) } }
+
+    /// The first delivery, or the first after another; waits for it where it is not there yet.
+    /// - Parameters:
+    ///   - push: the delivery before the wanted one.
+    ///   - within: how long to wait, in real time.
+    /// - Throws: `PushSimError` where none came in time.
+    public func next(after push: Push? = nil, within: Duration = .seconds(2)) async throws -> Push {
+        let (seconds, attoseconds) = within.components
+        var question = InboxCall.Question(key: key)
+        question.after = push?.number ?? 0
+        question.wait = min(seconds, 1 << 32) * 1_000_000_000 + attoseconds / 1_000_000_000
+        let asked = question
+        if InboxCall.read(asked, scope).isEmpty {
+            _ = await withCheckedContinuation { continuation in
+                InboxWait.begin(asked, scope) { continuation.resume(returning: $0) }
+            }
+        }
+        let found = scope.run { $0.inboxes.deliveries(asked.key, after: asked.after).deliveries }
+        guard let first = found.first else {
+            throw PushSimError("Nothing was delivered to \(key.name.text) within \(within).")
+        }
+        return Push(first)
+    }
+}
+
+/// One delivery in an inbox.
+public struct Push: Sendable {
+    let number: Int
+    /// Of the scope, such as `d1`.
+    public let id: String
+    /// `notify`, `cancel` or `chat`.
+    public let kind: String
+    /// `apns`, `xmpp`, `fcm` or `webpush`.
+    public let transport: String
+    /// What the device's system or connection was handed.
+    public let body: [UInt8]
+    /// Of APNs and FCM: what the app is handed.
+    public let dictionary: JSON?
+
+    init(_ delivery: Delivery) {
+        number = delivery.id
+        id = delivery.name
+        kind = delivery.kind
+        transport = delivery.transport
+        body = delivery.body
+        dictionary = delivery.dictionary
+    }
+
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// One call of a client in the journal.
+public struct RecordedCall: Sendable, CustomStringConvertible {
+    /// Counted from 1.
+    public let index: Int
+    /// As sent.
+    public let method: String
+    /// The raw path and query, without a scope's base path.
+    public let target: String
+    /// The request body.
+    public let body: [UInt8]
+    /// The route's name, or nil where no route owns the path.
+    public let route: String?
+    /// Nil while the call is open, and where a fault ended the connection before any status.
+    public let status: Int?
+    /// The rules of the profile that fired.
+    public let rules: [String]
+
+    init(_ entry: JournalEntry) {
+        index = entry.index
+        method = entry.call.head.methodText
+        target = String(decoding: entry.call.target, as: UTF8.self)
+        body = entry.call.body
+        route = entry.route
+        status = entry.status
+        rules = entry.decision?.rules ?? []
+    }
+
+    /// One line.
+    public var description: String {
+        "#\(index) \(method) \(target) -> \(status.map(String.init) ?? "no answer")"
+            + (rules.isEmpty ? "" : " by \(rules.joined(separator: ", "))")
+    }
+}

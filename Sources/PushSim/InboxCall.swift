@@ -1,0 +1,136 @@
+import CPushSimSystem
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWebPush
+import PushSimWire
+import Synchronization
+
+/// GET `/__pushsim/inbox`: reads, and where asked waits until there is something to read.
+struct InboxCall {
+    private let api: ControlAPI
+    private let exchange: Exchange
+
+    init(_ api: ControlAPI, _ exchange: Exchange) {
+        self.api = api
+        self.exchange = exchange
+    }
+
+    struct Question: Sendable {
+        let key: InboxKey
+        var after = 0
+        var wait: Int64 = 0
+        var limit = Int.max
+    }
+
+    /// Which inbox a query names, and what of it.
+    static func key(_ query: ArraySlice<UInt8>?) throws(ControlError) -> Question {
+        guard let pairs = Percent.form(query ?? []) else { throw ControlError("The query has a bad escape.") }
+        var key: InboxKey?
+        var rest: [(String, String)] = []
+        for pair in pairs {
+            if let kind = InboxKey.Kind(rawValue: pair.name.text) {
+                if key != nil { throw ControlError("Name one inbox: token, device_id or subscriber.") }
+                key = InboxKey(kind, pair.value)
+            } else {
+                rest.append((pair.name.text, pair.value.text))
+            }
+        }
+        guard let key else { throw ControlError("Name the inbox: token, device_id or subscriber.", path: "query") }
+        var question = Question(key: key)
+        for (name, value) in rest {
+            switch name {
+            case "wait":
+                guard let wait = TimeText.duration(value) else { throw bad(name, value, "a duration such as 2s") }
+                question.wait = wait
+            case "limit":
+                guard let limit = decimalDigits(value.utf8), limit > 0 else { throw bad(name, value, "a number from 1") }
+                question.limit = limit
+            case "after":
+                guard value.utf8.first == 100, let id = decimalDigits(value.utf8.dropFirst()) else {
+                    throw bad(name, value, "the id of a delivery")
+                }
+                question.after = id
+            default:
+                throw ControlError(
+                    "\"\(name)\" is not known here; known are token, device_id, subscriber, wait, limit, after",
+                    path: "query.\(name)", code: "unknownMember")
+            }
+        }
+        return question
+    }
+
+    private static func bad(_ name: String, _ value: String, _ wanted: String) -> ControlError {
+        ControlError("\"\(value)\" is not \(wanted)", path: "query.\(name)")
+    }
+
+    func answer(_ call: Call) throws(ControlError) {
+        let question = try Self.key(call.query)
+        let found = Self.read(question, api.scope)
+        guard found.isEmpty, question.wait > 0 else { return api.finish(exchange, ControlAnswer(200, found.body)) }
+        InboxWait.begin(question, api.scope) { body in api.finish(exchange, ControlAnswer(200, body)) }
+    }
+
+    static func read(_ question: Question, _ scope: Scope) -> (isEmpty: Bool, body: JSON) {
+        let found = scope.run { $0.inboxes.deliveries(question.key, after: question.after) }
+        let shown = found.deliveries.prefix(question.limit).map(describe)
+        return (shown.isEmpty, ["deliveries": .array(shown), "evicted": .int(found.evicted)])
+    }
+
+    static func describe(_ delivery: Delivery) -> JSON {
+        var entry: JSON = [
+            "id": .string(delivery.name), "time": .string(TimeText.rfc3339(delivery.time)),
+            "backend": .string(delivery.backend), "kind": .string(delivery.kind),
+            "transport": .string(delivery.transport),
+            "headers": .array(delivery.headers.map { [.text($0.name), .text($0.value)] }),
+            "body_base64": .string(Base64.encode(delivery.body, .standard)),
+        ]
+        entry.set("dictionary", delivery.dictionary ?? .null)
+        entry.set("plaintext", delivery.plaintext.map { .text($0) } ?? .null)
+        entry.set("topic", delivery.topic.map { .text($0) } ?? .null)
+        entry.set("fault", delivery.rules.first.map { .string($0) } ?? .null)
+        entry.set("attempts", .int(delivery.attempts))
+        entry.set("outcome", .string(delivery.outcome.rawValue))
+        return entry
+    }
+}
+
+/// Somebody who waits, in real time, for an inbox to have something.
+final class InboxWait: Sendable {
+    private struct State {
+        var watcher: UInt64?
+        var isOver = false
+    }
+
+    private let question: InboxCall.Question
+    private let scope: Scope
+    private let done: @Sendable (JSON) -> Void
+    private let state = Mutex(State())
+
+    private init(_ question: InboxCall.Question, _ scope: Scope, _ done: @escaping @Sendable (JSON) -> Void) {
+        self.question = question
+        self.scope = scope
+        self.done = done
+    }
+
+    static func begin(_ question: InboxCall.Question, _ scope: Scope, _ done: @escaping @Sendable (JSON) -> Void) {
+        let wait = InboxWait(question, scope, done)
+        let watcher = scope.run { $0.inboxes.watch(question.key) { _ in wait.finish() } }
+        wait.state.withLock { $0.watcher = watcher }
+        scope.home.execute {
+            scope.home.schedule(at: pushsim_monotonic_clock() + question.wait) { wait.finish() }
+        }
+        // What came between the first look and the watching is there by now.
+        if !InboxCall.read(question, scope).isEmpty { wait.finish() }
+    }
+
+    private func finish() {
+        let watcher: UInt64?? = state.withLock { state in
+            if state.isOver { return nil }
+            state.isOver = true
+            return .some(state.watcher)
+        }
+        guard let watcher else { return }
+        if let watcher { scope.run { $0.inboxes.unwatch(watcher) } }
+        done(InboxCall.read(question, scope).body)
+    }
+}

@@ -1,0 +1,95 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWebPush
+import PushSimWire
+
+/// GET `/__pushsim/journal`: what clients sent and got, filtered.
+struct JournalReport {
+    private var filters: [(name: String, value: String)] = []
+    private var since = 0
+    private var limit = Int.max
+
+    private static let names = ["backend", "route", "method", "path", "status", "since", "limit"]
+
+    init(_ query: ArraySlice<UInt8>?) throws(ControlError) {
+        guard let pairs = Percent.form(query ?? []) else { throw ControlError("The query has a bad escape.") }
+        for pair in pairs {
+            let (name, value) = (pair.name.text, pair.value.text)
+            switch name {
+            case "since", "limit", "status":
+                guard let number = decimalDigits(pair.value) else {
+                    throw ControlError("\"\(value)\" is no number", path: "query.\(name)")
+                }
+                if name == "since" { since = number } else if name == "limit" { limit = number } else { filters.append((name, value)) }
+            case "backend", "route", "method", "path": filters.append((name, value))
+            default:
+                throw ControlError(
+                    "\"\(name)\" is not known here.\(Suggestion.text(name, Self.names)) Known are: \(Self.names.joined(separator: ", ")).",
+                    path: "query.\(name)", code: "unknownMember")
+            }
+        }
+    }
+
+    func answer(_ scope: Scope) -> ControlAnswer {
+        let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
+        let shown = entries.filter { $0.index > since && matches($0) }.prefix(limit)
+        return ControlAnswer(200, ["entries": .array(shown.map(Self.describe)), "evicted": .int(evicted)])
+    }
+
+    private func matches(_ entry: JournalEntry) -> Bool {
+        filters.allSatisfy { filter in
+            switch filter.name {
+            case "backend": entry.backend == filter.value
+            case "route": entry.route == filter.value
+            case "method": entry.call.method.elementsEqual(filter.value.utf8)
+            case "path": entry.call.path.elementsEqual(filter.value.utf8)
+            default: entry.status.map(String.init) == filter.value
+            }
+        }
+    }
+
+    static func describe(_ entry: JournalEntry) -> JSON {
+        var row: JSON = ["index": .int(entry.index), "time": .string(TimeText.rfc3339(entry.time))]
+        row.set("backend", entry.backend.map { .string($0) } ?? .null)
+        row.set("route", entry.route.map { .string($0) } ?? .null)
+        row.set("method", .text(Array(entry.call.method)))
+        row.set("target", .text(entry.call.target))
+        row.set("headers", .array(entry.call.head.headerFields.map { [.text($0.name), .text($0.value)] }))
+        setBody(entry.call.body, "body", &row)
+        if let digest = entry.bodyDigest {
+            row.set("body_length", .int(digest.length))
+            row.set("body_sha256", .string(Hex.text(digest.sha256)))
+        }
+        row.set("topic", entry.facts.topic.map { .text($0) } ?? .null)
+        row.set("rules", .array((entry.decision?.rules ?? []).map { .string($0) }))
+        row.set("draw", entry.decision?.draw.map { .number(String($0)) } ?? .null)
+        row.set("status", entry.status.map { .int($0) } ?? .null)
+        if !entry.answer.isEmpty {
+            let end = headEnd(entry.answer)
+            row.set("answer_head", .text(Array(entry.answer[..<end])))
+            setBody(Array(entry.answer[end...]), "answer_body", &row)
+        }
+        row.set("ended", entry.ending.map { .string($0.rawValue) } ?? .null)
+        return row
+    }
+
+    /// As text where it is UTF-8, else as base64.
+    private static func setBody(_ body: [UInt8], _ name: String, _ row: inout JSON) {
+        if let text = String(validating: body, as: UTF8.self) {
+            row.set(name, .string(text))
+        } else {
+            row.set("\(name)_base64", .string(Base64.encode(body, .standard)))
+        }
+    }
+
+    private static func headEnd(_ bytes: [UInt8]) -> Int {
+        var index = 3
+        while index < bytes.count {
+            if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
+                return index + 1
+            }
+            index += 1
+        }
+        return bytes.count
+    }
+}

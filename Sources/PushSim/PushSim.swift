@@ -1,0 +1,212 @@
+import PushSimFaults
+@_exported public import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A fake notification backend in this process, on a free port of loopback.
+///
+/// ```swift
+/// let sim = try await PushSim.start(seed: 7)
+/// let client = MyPushClient(baseURL: sim.url)
+/// ```
+public final class PushSim: Sendable {
+    /// Where clients find it, without a slash at the end.
+    public let url: URL
+    let service: Service
+    private let listener: Listener
+
+    /// Starts a server with a state, journal, clock and inboxes of its own.
+    /// - Parameters:
+    ///   - profile: what goes wrong.
+    ///   - seed: what all that looks like chance is drawn from; a profile's own seed goes before it.
+    ///   - clock: the time of the fake world.
+    ///   - options: named options, as GET `/__pushsim/options` lists them.
+    /// - Throws: `PushSimError` for a mistake in an option or profile, or where the system gives no socket.
+    public static func start(
+        profile: FaultProfile? = nil, seed: UInt64 = 1, clock: SimClock = .real, options: [String: String] = [:]
+    ) async throws -> PushSim {
+        try await start(profile: profile, seed: seed, seedName: "default", clock: clock, options: options)
+    }
+
+    package static func start(
+        profile: FaultProfile?, seed: UInt64, seedName: String, clock: SimClock, options: [String: String]
+    ) async throws -> PushSim {
+        var settings = Service.Settings()
+        settings.seed = seed
+        settings.seedName = seedName
+        settings.clock = try clock.simulationClock()
+        for (name, value) in options {
+            do throws(OptionError) {
+                try settings.options.change(name, to: value)
+            } catch {
+                throw PushSimError(error.description)
+            }
+        }
+        settings.profile = try profile?.read()
+        guard let loop = EventLoop.shared else { throw PushSimError("The system gives no event loop.") }
+        let service = Service(settings, isLoopback: true, home: loop)
+        let listener: Listener
+        do throws(SystemError) {
+            listener = try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: service)
+        } catch {
+            throw PushSimError(error.description)
+        }
+        let address = "http://127.0.0.1:\(listener.port)"
+        service.baseURL.withLock { $0 = address }
+        let failure = await withCheckedContinuation { continuation in
+            listener.open { continuation.resume(returning: $0) }
+        }
+        if let failure { throw PushSimError(failure.description) }
+        guard let url = URL(string: address) else { throw PushSimError("\(address) is no URL.") }
+        return PushSim(url: url, service: service, listener: listener)
+    }
+
+    private init(url: URL, service: Service, listener: Listener) {
+        self.url = url
+        self.service = service
+        self.listener = listener
+    }
+
+    /// Stops listening and closes every connection before it returns.
+    public func stop() async {
+        await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
+    }
+
+    /// Empties state, journal and inboxes; pending answers are cancelled. Options, profile and seed stay.
+    public func reset() { service.defaultScope.reset() }
+
+    /// Replaces the running profile, or with nil takes it away.
+    /// - Throws: `PushSimError` with every mistake in the profile; the old one stays then.
+    public func setProfile(_ profile: FaultProfile?) throws {
+        let read = try profile?.read()
+        service.defaultScope.run { world in
+            world.decider = read.map { FaultEngine($0, now: world.clock.now) }
+        }
+    }
+
+    /// Changes a named option.
+    /// - Throws: `PushSimError` where there is no such option or value.
+    public func setOption(_ name: String, to value: String) throws {
+        var values = service.defaultScope.run { $0.options }
+        do throws(OptionError) {
+            try values.change(name, to: value)
+        } catch {
+            throw PushSimError(error.description)
+        }
+        let changed = values
+        service.defaultScope.run { $0.setOptions(changed) }
+        service.optionsChanged(changed)
+    }
+
+    /// Moves the clock forward and runs all that is due on the way; returns when it is done.
+    public func advance(by duration: Duration) async {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds = seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
+        await withCheckedContinuation { continuation in
+            service.defaultScope.advance(max(0, nanoseconds)) { _ in continuation.resume() }
+        }
+    }
+
+    /// What a device has received.
+    /// - Parameter token: the device token or routing id that was registered.
+    public func inbox(of token: String) -> Inbox { Inbox(service.defaultScope, Array(token.utf8)) }
+
+    /// All calls so far, oldest first.
+    public var journal: [RecordedCall] {
+        service.defaultScope.run { $0.journal.entries }.map { RecordedCall($0) }
+    }
+
+    /// Iris NTM.
+    public var ntm: NTMControl { NTMControl(service) }
+
+    /// Sends one request without a socket, as a client would over one.
+    /// - Parameter request: the bytes of one whole HTTP/1.1 request.
+    /// - Returns: the bytes of the answer: empty where a fault closed the connection.
+    /// - Throws: `PushSimError` where the bytes are no request.
+    public func respond(to request: [UInt8]) async throws -> [UInt8] {
+        let service = service
+        return try await withCheckedThrowingContinuation { continuation in
+            do throws(RequestFailure) {
+                try MemoryExchange.perform(request, service) { continuation.resume(returning: $0.bytes) }
+            } catch {
+                continuation.resume(throwing: PushSimError(error.message))
+            }
+        }
+    }
+}
+
+/// A mistake in what PushSim was asked, or a system that refuses.
+public struct PushSimError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What, where, and what to do.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The clock of the fake world.
+public struct SimClock: Hashable, Sendable {
+    private let start: String?
+
+    /// Runs with the wall's.
+    public static let real = SimClock(start: nil)
+    /// Moves only when told; starts at 2026-01-01T00:00:00Z.
+    public static let frozen = SimClock(start: "2026-01-01T00:00:00Z")
+
+    /// Moves only when told.
+    /// - Parameter time: where it starts, in RFC 3339.
+    public static func frozen(at time: String) -> SimClock { SimClock(start: time) }
+
+    func simulationClock() throws(PushSimError) -> SimulationClock {
+        guard let start else { return .real }
+        guard let instant = TimeText.instant(start) else {
+            throw PushSimError("\"\(start)\" is no RFC 3339 time such as 2026-01-01T00:00:00Z")
+        }
+        return .frozen(at: instant)
+    }
+}
+
+/// A fault profile by its name or its text.
+public struct FaultProfile: Hashable, Sendable, ExpressibleByStringLiteral {
+    private enum Source: Hashable, Sendable {
+        case named(String)
+        case text(String)
+    }
+
+    private let source: Source
+
+    /// One of the shipped profiles.
+    public static func named(_ name: String) -> FaultProfile { FaultProfile(source: .named(name)) }
+
+    /// A profile's JSON5 text.
+    public static func json5(_ text: String) -> FaultProfile { FaultProfile(source: .text(text)) }
+
+    private init(source: Source) { self.source = source }
+
+    /// One of the shipped profiles.
+    public init(stringLiteral name: String) { self = .named(name) }
+
+    func read() throws(PushSimError) -> Profile {
+        let bytes: [UInt8]
+        switch source {
+        case .text(let text): bytes = Array(text.utf8)
+        case .named(let name):
+            guard let shipped = ShippedProfiles.text(name) else {
+                throw PushSimError(
+                    "There is no profile \"\(name)\".\(Suggestion.text(name, ShippedProfiles.names)) Shipped are: "
+                        + ShippedProfiles.names.joined(separator: ", ") + ".")
+            }
+            bytes = shipped
+        }
+        do throws(ProfileError) {
+            return try ProfileReader.read(bytes, Vocabulary(Service.allBackends))
+        } catch {
+            throw PushSimError(error.description)
+        }
+    }
+}
