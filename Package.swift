@@ -52,7 +52,9 @@ let package = Package(
         part("Testing", ["PushSim"]),
         .executableTarget(
             name: "PushSimCommand",
-            dependencies: ["PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWire", "CPushSimSystem"],
+            dependencies: [
+                "PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWire", "CPushSimSystem",
+            ],
             path: "Sources/Command", swiftSettings: settings),
         .target(
             name: "PushSimTestSupport", dependencies: ["PushSimWire", "CPushSimSystem"], path: "Tests/TestSupport",

@@ -169,7 +169,13 @@ struct ControlAPI {
 
     private func putState(_ document: JSONDocument?) throws(ControlError) -> ControlAnswer {
         guard let document else { throw ControlError("The body is empty.") }
-        var reader = try MemberReader(document.root)
+        try Self.restore(document.root, scope)
+        return ControlAnswer(204)
+    }
+
+    /// Replaces the scope's state, or changes nothing.
+    static func restore(_ root: JSONValue, _ scope: Scope) throws(ControlError) {
+        var reader = try MemberReader(root)
         var parts: [(Int, JSONValue)] = []
         for (index, backend) in scope.backends.enumerated() {
             if let part = try reader.object(backend.name) { parts.append((index, part)) }
@@ -193,7 +199,6 @@ struct ControlAPI {
                 done.append((state, before))
             }
         }
-        return ControlAnswer(204)
     }
 
     private func getProfile() -> ControlAnswer {

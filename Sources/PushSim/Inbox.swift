@@ -1,5 +1,6 @@
 public import PushSimJSONText
 import PushSimSimulation
+import PushSimWire
 
 /// What one device has received. Reading never consumes.
 public struct Inbox: Sendable {

@@ -58,7 +58,7 @@ public final class PushSim: Sendable {
             throw PushSimError(error.description)
         }
         let address = "http://127.0.0.1:\(listener.port)"
-        service.baseURL.withLock { $0 = address }
+        service.setBaseURL(address)
         let failure = await withCheckedContinuation { continuation in
             listener.open { continuation.resume(returning: $0) }
         }

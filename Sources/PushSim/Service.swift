@@ -33,7 +33,7 @@ package final class Service: RequestHandler {
     private let others = Mutex<[[UInt8]: Scope]>([:])
     private let heard: (@Sendable (JournalEntry) -> Void)?
     private let currentLimits: Mutex<ServerLimits>
-    let baseURL = Mutex("")
+    private let baseURL = Mutex("")
 
     /// - Parameter heard: told of each call when it is over.
     package init(
@@ -57,6 +57,14 @@ package final class Service: RequestHandler {
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
         }
         return scope
+    }
+
+    /// What URLs that the fake hands out begin with.
+    package func setBaseURL(_ url: String) { baseURL.withLock { $0 = url } }
+
+    /// Replaces the default scope's state with what GET `/state` gave.
+    package func loadState(_ bytes: [UInt8]) throws {
+        try ControlAPI.restore(try JSONDocument(bytes).root, defaultScope)
     }
 
     package var limits: ServerLimits { currentLimits.withLock { $0 } }

@@ -432,3 +432,5 @@ void pushsim_error_text(int error, char *buffer, size_t size) {
 }
 
 int pushsim_would_block(void) { return EAGAIN; }
+
+void pushsim_exit(int code) { exit(code); }

@@ -69,6 +69,7 @@ int pushsim_file_remove(const char *path);
 int pushsim_file_stamp(const char *path, uint64_t *stamp);
 int64_t pushsim_write_all(int fd, const void *buffer, size_t size);
 void pushsim_free(void *memory);
+_Noreturn void pushsim_exit(int code);
 int pushsim_is_terminal(int fd);
 // EAGAIN, whose number differs between systems.
 int pushsim_would_block(void);

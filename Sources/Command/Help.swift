@@ -1,0 +1,76 @@
+import PushSim
+
+/// The help screens.
+enum Help {
+    struct Verb {
+        let name: String
+        let usage: String
+        let about: String
+        let flags: [Arguments.Flag]
+        let example: String
+    }
+
+    static let verbs = [
+        Verb(
+            name: "serve", usage: "serve [flags]", about: "Start the fake backends on one port.",
+            flags: [
+                .init(name: "host", value: "ADDRESS", about: "where to listen (127.0.0.1)"),
+                .init(name: "port", value: "N", about: "the port; 0 takes a free one (8025)"),
+                .init(name: "profile", value: "FILE", about: "a fault profile, or the name of a shipped one"),
+                .init(name: "config", value: "FILE", about: "a configuration file (JSON5)"),
+                .init(name: "option", value: "NAME=VALUE", about: "a named option; may be given several times"),
+                .init(name: "seed", value: "N", about: "what all chance is drawn from (1)"),
+                .init(name: "clock", value: "real|frozen|TIME", about: "the clock of the fake world (real)"),
+                .init(name: "state", value: "FILE", about: "state to begin with, as GET /__pushsim/state gave it"),
+                .init(name: "loops", value: "N", about: "event loops (1)"),
+                .init(name: "ready-file", value: "PATH", about: "holds the URL once requests are answered"),
+                .init(name: "control-token", value: "TOKEN", about: "what the control API asks for beyond loopback"),
+                .init(name: "quiet", value: nil, about: "no line per call"),
+            ], example: "pushsim serve --port 0 --profile flaky-registration"),
+        Verb(
+            name: "push", usage: "push ntm --topic TOPIC [flags]", about: "Send a push through a running server.",
+            flags: [
+                .init(name: "url", value: "URL", about: "the server (http://127.0.0.1:8025)"),
+                .init(name: "topic", value: "TOPIC", about: "whose subscribers get it"),
+                .init(name: "type", value: "TYPE", about: "notify, cancel or chat (notify)"),
+                .init(name: "userdata", value: "JSON", about: "instead of the usual userdata"),
+                .init(name: "json", value: nil, about: "print the server's answer"),
+            ], example: "pushsim push ntm --topic example.com/video/alice@example.com"),
+        Verb(
+            name: "routes", usage: "routes [--json]", about: "List every route with the name profiles use.",
+            flags: [.init(name: "json", value: nil, about: "as JSON")], example: "pushsim routes"),
+        Verb(
+            name: "profile", usage: "profile check FILE… | explain FILE | list",
+            about: "Check fault profiles, or say what they will do.",
+            flags: [
+                .init(name: "calls", value: "N", about: "explain: how many calls (20)"),
+                .init(name: "key", value: "KEY", about: "explain: the token, account … that calls are counted by"),
+                .init(name: "scope", value: "NAME", about: "explain: the scope's seed name (default)"),
+                .init(name: "seed", value: "N", about: "explain: instead of the profile's own seed"),
+                .init(name: "json", value: nil, about: "as JSON"),
+            ], example: "pushsim profile explain flaky-registration --calls 5"),
+        Verb(name: "version", usage: "version", about: "Print the version.", flags: [], example: "pushsim version"),
+        Verb(name: "help", usage: "help [VERB]", about: "Print this, or the help of one verb.", flags: [], example: "pushsim help serve"),
+    ]
+
+    static var overview: String {
+        var lines = ["pushsim \(Version.text): a fake notification backend.", "", "Usage: pushsim VERB [flags]", ""]
+        for verb in verbs { lines.append("  " + pad(verb.name, 10) + verb.about) }
+        lines += ["", "See 'pushsim VERB --help' for the flags of one.", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    static func screen(_ verb: Verb) -> String {
+        var lines = [verb.about, "", "Usage: pushsim \(verb.usage)"]
+        if !verb.flags.isEmpty { lines.append("") }
+        for flag in verb.flags {
+            lines.append("  " + pad("--\(flag.name)" + (flag.value.map { " \($0)" } ?? ""), 26) + flag.about)
+        }
+        lines += ["", "Example: \(verb.example)", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    static func pad(_ text: String, _ width: Int) -> String {
+        text.count < width ? text + String(repeating: " ", count: width - text.count) : text + " "
+    }
+}

@@ -1,0 +1,159 @@
+import CPushSimSystem
+import Dispatch
+import PushSim
+import PushSimFaults
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+import Synchronization
+
+/// `pushsim serve`.
+struct Serve {
+    private let arguments: Arguments
+    private var settings = Service.Settings()
+    private let host: String
+    private let port: Int
+
+    init(_ arguments: Arguments) throws {
+        self.arguments = arguments
+        if let stray = arguments.rest.first {
+            throw UsageError(message: "serve takes no \"\(stray)\".", verb: "serve")
+        }
+        host = arguments.last("host") ?? "127.0.0.1"
+        port = try Self.number(arguments, "port", 8025, upTo: 65_535)
+        if let path = arguments.last("config") { try Configuration.read(path, into: &settings) }
+        for option in arguments.all("option") { try Self.change(option, &settings) }
+        if let seed = arguments.last("seed") {
+            guard let number = UInt64(seed), seed.utf8.first != 43 else {
+                throw UsageError(message: "--seed takes a whole number from 0, not \"\(seed)\".", verb: "serve")
+            }
+            settings.seed = number
+        }
+        if let clock = arguments.last("clock") { settings.clock = try Self.clock(clock) }
+        if let profile = arguments.last("profile") { settings.profile = try ProfileVerb.load(profile) }
+        settings.controlToken = arguments.last("control-token").map { Array($0.utf8) }
+        if !isLoopback, settings.controlToken == nil {
+            throw UsageError(
+                message: "--host \(host) is not loopback, so the control API needs a --control-token.", verb: "serve")
+        }
+    }
+
+    private var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
+    private static func number(
+        _ arguments: Arguments, _ name: String, _ usual: Int, upTo limit: Int
+    ) throws(UsageError) -> Int {
+        guard let text = arguments.last(name) else { return usual }
+        guard let number = decimalDigits(text.utf8), number <= limit else {
+            throw UsageError(message: "--\(name) takes a number up to \(limit), not \"\(text)\".", verb: "serve")
+        }
+        return number
+    }
+
+    private static func change(_ option: String, _ settings: inout Service.Settings) throws(UsageError) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw UsageError(message: "--option takes name=value, not \"\(option)\".", verb: "serve") }
+        do throws(OptionError) {
+            try settings.options.change(String(parts[0]), to: String(parts[1]))
+        } catch {
+            throw UsageError(message: error.description, verb: "serve")
+        }
+    }
+
+    private static func clock(_ text: String) throws(UsageError) -> SimulationClock {
+        switch text {
+        case "real": return .real
+        case "frozen": return .frozen()
+        default:
+            guard let instant = TimeText.instant(text) else {
+                throw UsageError(
+                    message: "--clock takes real, frozen or an RFC 3339 time, not \"\(text)\".", verb: "serve")
+            }
+            return .frozen(at: instant)
+        }
+    }
+
+    func run() throws {
+        // Before anything is opened, so that a signal in between is not lost.
+        let signals = pushsim_stop_signals()
+        if signals < 0 { throw Finding(message: SystemError("signals", signals).description) }
+        let loops = try startLoops()
+        let log = arguments.has("quiet") ? nil : CallLog()
+        let service = Service(settings, isLoopback: isLoopback, home: loops[0], heard: log.map { log in { log.note($0) } })
+        if let path = arguments.last("state") { try loadState(path, service) }
+        let listener = try Listener(host: host, port: port, loops: loops, handler: service)
+        let shown = host.utf8.contains(58) ? "[\(host)]" : host
+        let url = "http://\(shown):\(listener.port)"
+        service.setBaseURL(url)
+        let opened = DispatchSemaphore(value: 0)
+        listener.open { _ in opened.signal() }
+        opened.wait()
+        Files.out("pushsim \(Version.text) listening on \(url)\n")
+        if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
+        waitForStop(signals)
+        let closed = DispatchSemaphore(value: 0)
+        listener.close { closed.signal() }
+        closed.wait()
+        if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
+        log?.drain()
+    }
+
+    private func startLoops() throws -> [EventLoop] {
+        let count = try Self.number(arguments, "loops", 1, upTo: 64)
+        var loops: [EventLoop] = []
+        for _ in 0..<max(1, count) { loops.append(try EventLoop.start()) }
+        return loops
+    }
+
+    private func loadState(_ path: String, _ service: Service) throws {
+        let bytes = try Files.read(path)
+        do {
+            try service.loadState(bytes)
+        } catch {
+            throw Finding(message: "\(path): \(error)")
+        }
+    }
+
+    private func waitForStop(_ signals: Int32) {
+        var watch = pushsim_watch(fd: signals, wanted: UInt32(PUSHSIM_READABLE), ready: 0)
+        while pushsim_poll(&watch, 1, -1) <= 0 {}
+    }
+}
+
+/// One line per call on stderr. Never stops the server: what cannot be written in time is counted and dropped.
+final class CallLog: Sendable {
+    private static let limit = 4096
+    private let queue = DispatchQueue(label: "pushsim.log")
+    private let waiting = Mutex((lines: 0, dropped: 0))
+
+    func note(_ entry: JournalEntry) {
+        let mayWrite = waiting.withLock { waiting in
+            if waiting.lines >= Self.limit {
+                waiting.dropped += 1
+                return false
+            }
+            waiting.lines += 1
+            return true
+        }
+        guard mayWrite else { return }
+        queue.async { [self] in
+            let dropped = waiting.withLock { waiting in
+                waiting.lines -= 1
+                defer { waiting.dropped = 0 }
+                return waiting.dropped
+            }
+            if dropped > 0 { Files.error("(\(dropped) lines dropped)\n") }
+            Files.error(Self.line(entry))
+        }
+    }
+
+    func drain() { queue.sync {} }
+
+    private static func line(_ entry: JournalEntry) -> String {
+        let target = String(decoding: entry.call.target, as: UTF8.self)
+        let outcome = entry.status.map(String.init) ?? entry.ending?.rawValue ?? "open"
+        let rules = entry.decision?.rules ?? []
+        return "\(TimeText.rfc3339(entry.time)) #\(entry.index) \(entry.call.head.methodText) \(target) -> \(outcome)"
+            + (rules.isEmpty ? "" : " [\(rules.joined(separator: ", "))]") + "\n"
+    }
+}
