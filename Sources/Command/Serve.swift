@@ -79,7 +79,9 @@ struct Serve {
         if signals < 0 { throw Finding(message: SystemError("signals", signals).description) }
         let loops = try startLoops()
         let log = arguments.has("quiet") ? nil : CallLog()
-        let service = Service(settings, isLoopback: isLoopback, home: loops[0], heard: log.map { log in { log.note($0) } })
+        var heard: (@Sendable (JournalEntry) -> Void)?
+        if let log { heard = { log.note($0) } }
+        let service = Service(settings, isLoopback: isLoopback, home: loops[0], heard: heard)
         if let path = arguments.last("state") { try loadState(path, service) }
         let listener = try Listener(host: host, port: port, loops: loops, handler: service)
         let shown = host.utf8.contains(58) ? "[\(host)]" : host
