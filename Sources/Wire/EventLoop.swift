@@ -8,8 +8,8 @@ protocol EventSource: AnyObject {
 
 /// A thread that waits for sockets and timers and runs what is due.
 ///
-/// `@unchecked Sendable`: `core` is touched only on the loop's own thread, which `assertOnLoop` checks in debug builds;
-/// everything else is constant or behind a `Mutex`.
+/// `@unchecked Sendable`: the variables are touched only on the loop's own thread, which `assertOnLoop` checks in debug
+/// builds; everything else is constant or behind a `Mutex`.
 package final class EventLoop: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
@@ -24,20 +24,16 @@ package final class EventLoop: @unchecked Sendable {
         var generation: UInt32 = 0
     }
 
-    private struct Core {
-        var poller: Poller
-        var slots: [Slot] = []
-        var free: [Int] = []
-        var timers = TimerHeap<Job>()
-        var found: [(token: UInt64, ready: Poller.Readiness)] = []
-        var afterEvents: [Job] = []
-    }
-
     private let inbox = Mutex(Inbox())
     private let thread = Atomic<UInt>(0)
     private let wakeRead: Int32
     private let wakeWrite: Int32
-    private var core: Core
+    private var poller: Poller
+    private var slots: [Slot] = []
+    private var free: [Int] = []
+    private var timers = TimerHeap<Job>()
+    private var found: [(token: UInt64, ready: Poller.Readiness)] = []
+    private var deferred: [Job] = []
     /// One read buffer for all connections of the loop: most requests are read whole and need no buffer of their own.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     package let pollerKind: PollerKind
@@ -47,16 +43,16 @@ package final class EventLoop: @unchecked Sendable {
 
     package init(_ kind: PollerKind = .preferred) throws(SystemError) {
         pollerKind = kind
-        core = Core(poller: try Poller(kind))
+        poller = try Poller(kind)
         var ends: (Int32, Int32) = (-1, -1)
         let result = pushsim_pipe(&ends.0, &ends.1)
         if result < 0 { throw SystemError("pipe", result) }
         (wakeRead, wakeWrite) = ends
-        try core.poller.add(wakeRead, .readable, token: .max)
+        try poller.add(wakeRead, .readable, token: .max)
     }
 
     deinit {
-        core.poller.close()
+        poller.close()
         _ = pushsim_close(wakeRead)
         _ = pushsim_close(wakeWrite)
         scratch.deallocate()
@@ -103,19 +99,19 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs `job` after the events that are ready now. On the loop only.
     package func afterEvents(_ job: @escaping Job) {
         assertOnLoop()
-        core.afterEvents.append(job)
+        deferred.append(job)
     }
 
     /// Runs `job` at a moment of the monotonic clock. On the loop only.
     @discardableResult
     package func schedule(at deadline: Int64, _ job: @escaping Job) -> UInt64 {
         assertOnLoop()
-        return core.timers.insert(deadline, job)
+        return timers.insert(deadline, job)
     }
 
     package func cancel(_ timer: UInt64) {
         assertOnLoop()
-        core.timers.remove(timer)
+        timers.remove(timer)
     }
 
     package func stop() {
@@ -128,10 +124,10 @@ package final class EventLoop: @unchecked Sendable {
         thread.store(pushsim_thread_current(), ordering: .relaxed)
         var isRunning = true
         while isRunning {
-            core.poller.wait(milliseconds: patience(), into: &core.found)
+            poller.wait(milliseconds: patience(), into: &found)
             var index = 0
-            while index < core.found.count {
-                let event = core.found[index]
+            while index < found.count {
+                let event = found[index]
                 dispatch(event.token, event.ready)
                 index += 1
             }
@@ -142,8 +138,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func patience() -> Int32 {
-        if !core.afterEvents.isEmpty { return 0 }
-        guard let next = core.timers.earliest else { return -1 }
+        if !deferred.isEmpty { return 0 }
+        guard let next = timers.earliest else { return -1 }
         let wait = next - pushsim_monotonic_clock()
         return wait <= 0 ? 0 : Int32(min((wait + 999_999) / 1_000_000, 60_000))
     }
@@ -155,21 +151,21 @@ package final class EventLoop: @unchecked Sendable {
             return
         }
         let slot = Int(token & 0xFFFF_FFFF)
-        guard slot < core.slots.count, core.slots[slot].generation == UInt32(token >> 32) else { return }
-        core.slots[slot].source?.ready(ready)
+        guard slot < slots.count, slots[slot].generation == UInt32(token >> 32) else { return }
+        slots[slot].source?.ready(ready)
     }
 
     private func runTimers() {
-        guard let earliest = core.timers.earliest else { return }
+        guard let earliest = timers.earliest else { return }
         let now = pushsim_monotonic_clock()
         if earliest > now { return }
-        while let job = core.timers.popDue(now) { job() }
+        while let job = timers.popDue(now) { job() }
     }
 
     private func runJobs() -> Bool {
-        while !core.afterEvents.isEmpty {
-            let jobs = core.afterEvents
-            core.afterEvents.removeAll(keepingCapacity: true)
+        while !deferred.isEmpty {
+            let jobs = deferred
+            deferred.removeAll(keepingCapacity: true)
             for job in jobs { job() }
         }
         let (jobs, isStopping) = inbox.withLock { inbox in
@@ -190,33 +186,33 @@ package final class EventLoop: @unchecked Sendable {
     ) throws(SystemError) -> UInt64 {
         assertOnLoop()
         let slot: Int
-        if let last = core.free.popLast() {
+        if let last = free.popLast() {
             slot = last
         } else {
-            slot = core.slots.count
-            core.slots.append(Slot())
+            slot = slots.count
+            slots.append(Slot())
         }
-        let token = UInt64(core.slots[slot].generation) << 32 | UInt64(slot)
+        let token = UInt64(slots[slot].generation) << 32 | UInt64(slot)
         do {
-            try core.poller.add(descriptor, wanted, token: token)
+            try poller.add(descriptor, wanted, token: token)
         } catch {
-            core.free.append(slot)
+            free.append(slot)
             throw error
         }
-        core.slots[slot].source = source
+        slots[slot].source = source
         return token
     }
 
     func change(_ descriptor: Int32, _ wanted: Poller.Readiness, token: UInt64) {
-        core.poller.change(descriptor, wanted, token: token)
+        poller.change(descriptor, wanted, token: token)
     }
 
     func unwatch(_ descriptor: Int32, token: UInt64) {
         assertOnLoop()
-        core.poller.remove(descriptor)
+        poller.remove(descriptor)
         let slot = Int(token & 0xFFFF_FFFF)
-        core.slots[slot].source = nil
-        core.slots[slot].generation &+= 1
-        core.free.append(slot)
+        slots[slot].source = nil
+        slots[slot].generation &+= 1
+        free.append(slot)
     }
 }
