@@ -19,7 +19,7 @@ public final class PushSim: Sendable {
     /// Where clients find it, without a slash at the end.
     public let url: URL
     let service: Service
-    private let listener: Listener
+    private let listener: Listener?
 
     /// Starts a server with a state, journal, clock and inboxes of its own.
     /// - Parameters:
@@ -67,7 +67,15 @@ public final class PushSim: Sendable {
         return PushSim(url: url, service: service, listener: listener)
     }
 
-    private init(url: URL, service: Service, listener: Listener) {
+    /// The simulation of the running test, where a trait has set one.
+    @TaskLocal package static var running: PushSim?
+
+    /// Answers nothing and listens nowhere: what code gets that asks outside a test's scope.
+    package static let inert = PushSim(
+        url: URL(fileURLWithPath: "/"), service: Service(Service.Settings(), isLoopback: true, home: .inert),
+        listener: nil)
+
+    private init(url: URL, service: Service, listener: Listener?) {
         self.url = url
         self.service = service
         self.listener = listener
@@ -75,6 +83,7 @@ public final class PushSim: Sendable {
 
     /// Stops listening and closes every connection before it returns.
     public func stop() async {
+        guard let listener else { return }
         await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
     }
 

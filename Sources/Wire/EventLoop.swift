@@ -51,6 +51,15 @@ package final class EventLoop: @unchecked Sendable {
         try poller.add(wakeRead, .readable, token: .max)
     }
 
+    /// A loop that never runs: what is submitted stays undone.
+    package static let inert = EventLoop()
+
+    private init() {
+        pollerKind = .poll
+        poller = Poller()
+        (wakeRead, wakeWrite) = (-1, -1)
+    }
+
     deinit {
         poller.close()
         _ = pushsim_close(wakeRead)

@@ -52,6 +52,9 @@ struct Poller {
         if epoll < 0 { throw SystemError("epoll_create1", epoll) }
     }
 
+    /// Watches nothing, and takes nothing of the system.
+    init() { epoll = -1 }
+
     mutating func add(_ descriptor: Int32, _ wanted: Readiness, token: UInt64) throws(SystemError) {
         if epoll >= 0 {
             let result = pushsim_epoll_control(epoll, Int32(PUSHSIM_ADD), descriptor, wanted.rawValue, token)

@@ -1,0 +1,59 @@
+import PushSim
+import PushSimFaults
+import PushSimSimulation
+import Testing
+
+private func mistakes(_ text: String) -> [String] {
+    do throws(ProfileError) {
+        _ = try ProfileReader.read(Array(text.utf8), Vocabulary(Service.allBackends))
+        return []
+    } catch {
+        return error.mistakes.map(\.description)
+    }
+}
+
+@Suite("Reading profiles (faults.md)")
+struct ProfileTests {
+    @Test("Tells every mistake with its line, column, rule and a suggestion")
+    func tellsAll() {
+        let found = mistakes(
+            """
+            { rules: [
+              { id: "a", on: { rout: "subscribe" }, then: { connection: "reste" } },
+              { id: "b", when: { calls: "0" }, then: { status: 99 } },
+            ] }
+            """)
+        #expect(found.count == 4)
+        #expect(found[0].hasPrefix("2:20: rule \"a\": unknown key \"rout\" in \"on\". Did you mean \"route\"?"))
+        #expect(found[1].hasPrefix("2:61: rule \"a\": unknown fault \"reste\". Did you mean \"reset\"?"))
+        #expect(found[2].hasPrefix("3:29: rule \"b\": \"0\" names no calls"))
+        #expect(found[3] == "3:50: rule \"b\": \"status\" must be a number from 200 to 599, not 99")
+    }
+
+    @Test(
+        "Refuses what is part of the language and not built yet, by name",
+        arguments: ["wire: { garbage: 3 }", "mutate: \"html\"", "after: true", "setState: \"x\"", "delay: { uniform: [\"1ms\", \"2ms\"] }", "connection: \"halfClose\""])
+    func refusesLater(_ action: String) {
+        let found = mistakes("{ rules: [ { then: { \(action) } } ] }")
+        #expect(found.first?.contains("does not have it yet") == true)
+    }
+
+    @Test(
+        "Reads all the forms of calls",
+        arguments: [
+            ("3", [3]), ("1-3", [1, 2, 3]), ("8-", [8, 9, 10]), ("every 3", [3, 6, 9]), ("every 3 from 2", [2, 5, 8]),
+            ("1,4,9", [1, 4, 9]),
+        ])
+    func calls(_ text: String, _ expected: [Int]) throws {
+        let pattern = try #require(CallPattern(text))
+        #expect((1...10).filter(pattern.contains) == expected)
+    }
+
+    @Test("Ships profiles that are good", arguments: ShippedProfiles.names)
+    func shipped(_ name: String) throws {
+        let bytes = try #require(ShippedProfiles.text(name))
+        let profile = try ProfileReader.read(bytes, Vocabulary(Service.allBackends))
+        #expect(profile.name == name)
+        #expect(profile.about?.isEmpty == false)
+    }
+}

@@ -1,0 +1,59 @@
+import PushSimSimulation
+import PushSimWebPush
+import PushSimWire
+import Testing
+
+@Suite("Draws and time (DESIGN.md, decisions 4 and 5)")
+struct SimulationTests {
+    @Test("Draws are interface: these values never change")
+    func golden() {
+        let draws = Draws(seed: 7, seedName: "default")
+        #expect(Hex.text(draws.octets("test", [Array("key".utf8)], index: 3)) == goldenOctets)
+        #expect(draws.uuid("test", [Array("key".utf8)], index: 3).text == goldenUUID)
+        #expect(draws.octets("test", [[1], [2]]) != draws.octets("test", [[1, 2]]))
+        #expect(draws.octets("test", [[1]]) != Draws(seed: 8, seedName: "default").octets("test", [[1]]))
+        #expect(draws.octets("test", [[1]]) != Draws(seed: 7, seedName: "other").octets("test", [[1]]))
+    }
+
+    @Test(
+        "Instants are RFC 3339, with any offset",
+        arguments: [
+            ("2026-01-01T00:00:00Z", 1_767_225_600_000_000_000, "2026-01-01T00:00:00Z"),
+            ("2026-01-01T05:30:00.25+05:30", 1_767_225_600_250_000_000, "2026-01-01T00:00:00.250Z"),
+            ("2000-02-29T23:59:59-01:00", 951_872_399_000_000_000, "2000-03-01T00:59:59Z"),
+        ] as [(String, Int64, String)])
+    func instants(_ text: String, _ instant: Int64, _ written: String) {
+        #expect(TimeText.instant(text) == instant)
+        #expect(TimeText.rfc3339(instant) == written)
+    }
+
+    @Test("Refuses what is no instant", arguments: ["2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"])
+    func noInstants(_ text: String) { #expect(TimeText.instant(text) == nil) }
+
+    @Test(
+        "Durations have a unit",
+        arguments: [("500ms", 500_000_000), ("1.5m", 90_000_000_000), ("0s", 0), ("2d", 172_800_000_000_000)] as [(String, Int64)])
+    func durations(_ text: String, _ nanoseconds: Int64) { #expect(TimeText.duration(text) == nanoseconds) }
+
+    @Test("Refuses what is no duration", arguments: ["", "5", "s", "-1s", "+1s", "1 s", "1e3s", "1..5s", "999999999d"])
+    func noDurations(_ text: String) { #expect(TimeText.duration(text) == nil) }
+
+    @Test("A path's segments compare raw: %2F is never a slash")
+    func routes() {
+        let table = RouteTable([RouteDescription("one", "GET", "/a/{x}/b", ""), RouteDescription("rest", "GET", "/t/{r...}", "")])
+        func route(_ path: String) -> Int? {
+            guard case .route(let index, _) = table.match(method: Array("GET".utf8)[...], path: Array(path.utf8)[...]) else {
+                return nil
+            }
+            return index
+        }
+        #expect(route("/a/1/b") == 0)
+        #expect(route("/a/1%2F2/b") == 0)
+        #expect(route("/a/1/2/b") == nil)
+        #expect(route("/a%2F1/b") == nil)
+        #expect(route("/t/1/2") == 1)
+    }
+}
+
+private let goldenOctets = "GOLDEN_OCTETS"
+private let goldenUUID = "GOLDEN_UUID"
