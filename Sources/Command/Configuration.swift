@@ -16,7 +16,9 @@ enum Configuration {
         } catch {
             throw Finding(message: "\(path):\(error.position.line):\(error.position.column): \(error.message)")
         }
-        guard document.root.kind == .object else { throw at(document.root, path, "the configuration must be an object") }
+        guard document.root.kind == .object else {
+            throw at(document.root, path, "the configuration must be an object")
+        }
         for member in document.root.members { try apply(member, path, &settings) }
     }
 
@@ -27,7 +29,8 @@ enum Configuration {
         switch member.name {
         case "options":
             for option in value.members {
-                guard let text = option.value.string ?? (option.value.kind == .number ? option.value.sourceText : nil) else {
+                guard let text = option.value.string ?? (option.value.kind == .number ? option.value.sourceText : nil)
+                else {
                     throw at(option.value, path, "\(option.name) must be a string")
                 }
                 do throws(OptionError) {
@@ -44,7 +47,9 @@ enum Configuration {
                 settings.templates[template.name] = JSON(template.value).bytes
             }
         case "profile":
-            guard let name = value.string else { throw at(value, path, "profile must be a file or the name of a shipped one") }
+            guard let name = value.string else {
+                throw at(value, path, "profile must be a file or the name of a shipped one")
+            }
             settings.profile = try ProfileVerb.load(name)
         case "seed":
             guard let seed = value.int, seed >= 0 else { throw at(value, path, "seed must be a whole number from 0") }
@@ -53,11 +58,13 @@ enum Configuration {
             settings.hostNames = value.elements.compactMap(\.stringBytes)
         default:
             if later.contains(member.name) {
-                throw at(member.key, path, "\"\(member.name)\" belongs to a backend that this version does not have yet")
+                throw at(
+                    member.key, path, "\"\(member.name)\" belongs to a backend that this version does not have yet")
             }
             throw at(
                 member.key, path,
-                "unknown key \"\(member.name)\".\(Suggestion.text(member.name, keys)) Known: \(keys.joined(separator: ", ")).")
+                "unknown key \"\(member.name)\".\(Suggestion.text(member.name, keys)) Known: \(keys.joined(separator: ", "))."
+            )
         }
     }
 

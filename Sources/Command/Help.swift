@@ -50,7 +50,9 @@ enum Help {
                 .init(name: "json", value: nil, about: "as JSON"),
             ], example: "pushsim profile explain flaky-registration --calls 5"),
         Verb(name: "version", usage: "version", about: "Print the version.", flags: [], example: "pushsim version"),
-        Verb(name: "help", usage: "help [VERB]", about: "Print this, or the help of one verb.", flags: [], example: "pushsim help serve"),
+        Verb(
+            name: "help", usage: "help [VERB]", about: "Print this, or the help of one verb.", flags: [],
+            example: "pushsim help serve"),
     ]
 
     static var overview: String {

@@ -16,7 +16,9 @@ enum ProfileVerb {
         case "check": try check(files)
         case "explain": try explain(files, arguments)
         case "list": try list(arguments)
-        default: throw UsageError(message: "There is no \"profile \(what)\".\(Suggestion.text(what, names))", verb: "profile")
+        default:
+            throw UsageError(
+                message: "There is no \"profile \(what)\".\(Suggestion.text(what, names))", verb: "profile")
         }
     }
 

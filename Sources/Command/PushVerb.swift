@@ -62,7 +62,8 @@ enum PushVerb {
             message: "--url takes http:// with an address of loopback and a port, not \"\(url)\".", verb: "push")
         guard url.hasPrefix("http://") else { throw wrong }
         let authority = url.dropFirst(7).prefix { $0 != "/" }
-        guard let colon = authority.lastIndex(of: ":"), let port = decimalDigits(authority[authority.index(after: colon)...].utf8)
+        guard let colon = authority.lastIndex(of: ":"),
+            let port = decimalDigits(authority[authority.index(after: colon)...].utf8)
         else { throw wrong }
         var host = String(authority[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

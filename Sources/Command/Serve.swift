@@ -52,7 +52,9 @@ struct Serve {
 
     private static func change(_ option: String, _ settings: inout Service.Settings) throws(UsageError) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw UsageError(message: "--option takes name=value, not \"\(option)\".", verb: "serve") }
+        guard parts.count == 2 else {
+            throw UsageError(message: "--option takes name=value, not \"\(option)\".", verb: "serve")
+        }
         do throws(OptionError) {
             try settings.options.change(String(parts[0]), to: String(parts[1]))
         } catch {

@@ -26,7 +26,9 @@ package struct TextPattern: Hashable, Sendable {
 
     private static func find(_ part: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
         guard text.count >= part.count else { return nil }
-        return (text.startIndex...(text.endIndex - part.count)).first { text[$0..<($0 + part.count)].elementsEqual(part) }
+        return (text.startIndex...(text.endIndex - part.count)).first {
+            text[$0..<($0 + part.count)].elementsEqual(part)
+        }
     }
 }
 
@@ -51,7 +53,9 @@ package struct PathPattern: Sendable {
     }
 
     package init(_ text: String) throws(Mistake) {
-        if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"), Self.looksLikeRegex(text) {
+        if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"),
+            Self.looksLikeRegex(text)
+        {
             let pattern = String(text.dropFirst().dropLast())
             do { _ = try Regex(pattern) } catch {
                 throw Mistake(message: "\(text) is no regular expression")
@@ -60,7 +64,9 @@ package struct PathPattern: Sendable {
             return
         }
         guard text.hasPrefix("/") else {
-            throw Mistake(message: "a path begins with \"/\"; for any beginning write \"/**\(text.hasPrefix("*") ? "" : "/")\(text)\"")
+            throw Mistake(
+                message:
+                    "a path begins with \"/\"; for any beginning write \"/**\(text.hasPrefix("*") ? "" : "/")\(text)\"")
         }
         form = .segments(
             text.utf8.dropFirst().split(separator: 47, omittingEmptySubsequences: false).map { part in

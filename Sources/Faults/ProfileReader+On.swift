@@ -8,7 +8,8 @@ extension ProfileReader {
             let fields = fields(
                 value, "\"on\"",
                 [
-                    "side", "backend", "route", "method", "path", "query", "header", "body", "account", "token", "topic",
+                    "side", "backend", "route", "method", "path", "query", "header", "body", "account", "token",
+                    "topic",
                     "kind", "transport",
                 ])
         else { return matcher }

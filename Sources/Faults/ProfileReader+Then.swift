@@ -23,18 +23,23 @@ extension ProfileReader {
             if value.members.isEmpty { mistake(value, "\"then\" says nothing") }
             return actions
         }
-        guard let fields = fields(value, "\"then\"", Self.requestKeys, later: Self.laterRequestKeys) else { return actions }
+        guard let fields = fields(value, "\"then\"", Self.requestKeys, later: Self.laterRequestKeys) else {
+            return actions
+        }
         if value.members.isEmpty { mistake(value, "\"then\" says nothing: what is to happen?") }
         answer(fields, &actions)
         if let delay = fields["delay"] {
             if delay.kind == .object {
-                mistake(delay, "a spread of delays is part of the profile language, but this version does not have it yet")
+                mistake(
+                    delay, "a spread of delays is part of the profile language, but this version does not have it yet")
             } else {
                 actions.delay = duration(delay, "delay")
             }
         }
         if let connection = fields["connection"] { actions.connection = self.connection(connection) }
-        if let lose = fields["lose"] { actions.lose = choice(lose, "lose", "thing to lose", vocabulary.all(on.backend, \.losable)) }
+        if let lose = fields["lose"] {
+            actions.lose = choice(lose, "lose", "thing to lose", vocabulary.all(on.backend, \.losable))
+        }
         if let token = fields["token"] {
             actions.token = choice(token, "token", "token fault", vocabulary.all(on.backend, \.tokenFaults))
         }
@@ -43,7 +48,8 @@ extension ProfileReader {
     }
 
     private mutating func checkTogether(_ value: JSONValue, _ fields: [String: JSONValue]) {
-        for key in ["headers", "body", "json", "reason", "retryAfter"] where fields[key] != nil && fields["status"] == nil {
+        for key in ["headers", "body", "json", "reason", "retryAfter"]
+        where fields[key] != nil && fields["status"] == nil {
             mistake(fields[key] ?? value, "\"\(key)\" belongs to a scripted answer: give its \"status\" too")
         }
         if let body = fields["body"], fields["json"] != nil { mistake(body, "give \"body\" or \"json\", not both") }
@@ -62,7 +68,11 @@ extension ProfileReader {
         }
         if let reason = fields["reason"], let text = text(reason, "reason") {
             let bytes = Array(text.utf8)
-            if HeaderField.isValue(bytes) { actions.reason = bytes } else { mistake(reason, "\"reason\" has a control character") }
+            if HeaderField.isValue(bytes) {
+                actions.reason = bytes
+            } else {
+                mistake(reason, "\"reason\" has a control character")
+            }
         }
         if let headers = fields["headers"] { actions.headers = self.headers(headers) }
         if let body = fields["body"] { actions.body = text(body, "body").map { Array($0.utf8) } }

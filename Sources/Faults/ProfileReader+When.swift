@@ -26,7 +26,11 @@ extension ProfileReader {
         }
         if let per = fields["per"] { condition.per = self.per(per) }
         if let times = fields["times"] {
-            if let number = times.int, number > 0 { condition.times = number } else { wrong(times, "times", "a whole number from 1") }
+            if let number = times.int, number > 0 {
+                condition.times = number
+            } else {
+                wrong(times, "times", "a whole number from 1")
+            }
         }
         return condition
     }
@@ -36,7 +40,8 @@ extension ProfileReader {
         if let text, let pattern = CallPattern(text) { return pattern }
         mistake(
             value,
-            "\(value.sourceText) names no calls; write \"3\", \"1-3\", \"4-\", \"every 3\", \"every 3 from 2\" or \"1,4,9\"")
+            "\(value.sourceText) names no calls; write \"3\", \"1-3\", \"4-\", \"every 3\", \"every 3 from 2\" or \"1,4,9\""
+        )
         return nil
     }
 
@@ -50,7 +55,9 @@ extension ProfileReader {
         default:
             if text.hasPrefix("header:"), text.utf8.count > 7 { return .header(String(text.dropFirst(7))) }
             let names = ["rule", "token", "account", "subscriber", "header:<name>"]
-            mistake(value, "unknown \"per\" \"\(text)\".\(Suggestion.text(text, names)) Known: \(names.joined(separator: ", ")).")
+            mistake(
+                value,
+                "unknown \"per\" \"\(text)\".\(Suggestion.text(text, names)) Known: \(names.joined(separator: ", ")).")
             return .rule
         }
     }

@@ -36,7 +36,11 @@ package struct ProfileReader {
         if let name = fields["name"] { profile.name = text(name, "name") ?? fallbackName }
         profile.about = fields["about"].flatMap { text($0, "about") }
         if let seed = fields["seed"] {
-            if let number = seed.int, number >= 0 { profile.seed = UInt64(number) } else { wrong(seed, "seed", "a whole number from 0") }
+            if let number = seed.int, number >= 0 {
+                profile.seed = UInt64(number)
+            } else {
+                wrong(seed, "seed", "a whole number from 0")
+            }
         }
         guard let rules = fields["rules"] else {
             mistake(value, "\"rules\" is missing: a profile without faults has `rules: []`")
@@ -92,11 +96,13 @@ extension ProfileReader {
         for member in value.members {
             let name = member.name
             if later.contains(name) {
-                mistake(member.key, "\"\(name)\" is part of the profile language, but this version does not have it yet")
+                mistake(
+                    member.key, "\"\(name)\" is part of the profile language, but this version does not have it yet")
             } else if !known.contains(name) {
                 mistake(
                     member.key,
-                    "unknown key \"\(name)\" in \(what).\(Suggestion.text(name, known + later)) Known: \(known.joined(separator: ", ")).")
+                    "unknown key \"\(name)\" in \(what).\(Suggestion.text(name, known + later)) Known: \(known.joined(separator: ", "))."
+                )
             } else if found[name] != nil {
                 mistake(member.key, "\"\(name)\" stands twice")
             } else {
@@ -111,7 +117,8 @@ extension ProfileReader {
     }
 
     mutating func wrong(_ value: JSONValue, _ name: String, _ wanted: String) {
-        mistake(value, "\"\(name)\" must be \(wanted), not \(value.kind == .number ? value.sourceText : value.kindName)")
+        mistake(
+            value, "\"\(name)\" must be \(wanted), not \(value.kind == .number ? value.sourceText : value.kindName)")
     }
 
     mutating func text(_ value: JSONValue, _ name: String) -> String? {

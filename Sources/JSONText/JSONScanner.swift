@@ -30,7 +30,9 @@ struct JSONScanner {
             throw JSONError(message: "the text is larger than 4 GiB", offset: 0, position: .init(line: 1, column: 1))
         }
         let result: Result<[JSONDocument.Node], Mistake> = bytes.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return .failure(Mistake(message: "the text is empty", offset: 0)) }
+            guard let base = buffer.baseAddress else {
+                return .failure(Mistake(message: "the text is empty", offset: 0))
+            }
             var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth)
             do throws(Mistake) {
                 try scanner.run()
@@ -187,7 +189,9 @@ struct JSONScanner {
         case 117: try digits(4)
         case 120 where isJSON5: try digits(2)
         case 48 where isJSON5:
-            if index < count, base[index] >= 48, base[index] <= 57 { throw Mistake(message: "octal escape", offset: start) }
+            if index < count, base[index] >= 48, base[index] <= 57 {
+                throw Mistake(message: "octal escape", offset: start)
+            }
         case 49...57 where isJSON5: throw Mistake(message: "octal escape", offset: start)
         case 13 where isJSON5: if index < count, base[index] == 10 { index += 1 }
         case 128... where isJSON5:
@@ -301,7 +305,8 @@ struct JSONScanner {
             case 47 where isJSON5: try comment()
             case 11 where isJSON5, 12 where isJSON5: index += 1
             case 0xC2 where isJSON5 && index + 1 < count && base[index + 1] == 0xA0: index += 2
-            case 0xEF where isJSON5 && index + 2 < count && base[index + 1] == 0xBB && base[index + 2] == 0xBF: index += 3
+            case 0xEF where isJSON5 && index + 2 < count && base[index + 1] == 0xBB && base[index + 2] == 0xBF:
+                index += 3
             case 0xE2
             where isJSON5 && index + 2 < count && base[index + 1] == 0x80 && base[index + 2] & 0xFE == 0xA8: index += 3
             default: return

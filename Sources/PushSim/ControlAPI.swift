@@ -66,7 +66,8 @@ struct ControlAPI {
         let hosts = [head.value(.host), head.authority.map { head.slice($0) }].compactMap { $0 }
         guard hosts.allSatisfy({ Self.isLoopback($0) || isConfigured($0) }) else {
             throw ControlError(
-                "The control API answers only under a name of loopback, such as localhost or 127.0.0.1.", code: "forbidden")
+                "The control API answers only under a name of loopback, such as localhost or 127.0.0.1.",
+                code: "forbidden")
         }
         if service.isLoopback { return }
         guard let token = service.settings.controlToken, head.value(.authorization) == Array("Bearer ") + token else {
@@ -242,7 +243,8 @@ struct ControlAPI {
         let members = document.root.members
         var values = scope.run { $0.options }
         for member in members {
-            guard let value = member.value.string ?? (member.value.kind == .number ? member.value.sourceText : nil) else {
+            guard let value = member.value.string ?? (member.value.kind == .number ? member.value.sourceText : nil)
+            else {
                 throw ControlError("must be a string, not \(member.value.kindName)", path: "$[\"\(member.name)\"]")
             }
             do throws(OptionError) {
@@ -291,7 +293,9 @@ struct ControlAPI {
             var rows: [JSON] = []
             for (obligation, account) in zip(scope.backends.flatMap(\.obligations), world.ledger.accounts) {
                 let state = account.brokenCount > 0 ? "broken" : account.met > 0 ? "met" : "not exercised"
-                let calls = account.broken.map { JSON.object([.init("call", .int($0.call)), .init("why", .string($0.why))]) }
+                let calls = account.broken.map {
+                    JSON.object([.init("call", .int($0.call)), .init("why", .string($0.why))])
+                }
                 rows.append([
                     "id": .string(obligation.id), "asks": .string(obligation.text), "state": .string(state),
                     "met": .int(account.met), "broken": .int(account.brokenCount), "calls": .array(calls),

@@ -43,7 +43,9 @@ struct InboxCall {
                 guard let wait = TimeText.duration(value) else { throw bad(name, value, "a duration such as 2s") }
                 question.wait = wait
             case "limit":
-                guard let limit = decimalDigits(value.utf8), limit > 0 else { throw bad(name, value, "a number from 1") }
+                guard let limit = decimalDigits(value.utf8), limit > 0 else {
+                    throw bad(name, value, "a number from 1")
+                }
                 question.limit = limit
             case "after":
                 guard value.utf8.first == 100, let id = decimalDigits(value.utf8.dropFirst()) else {

@@ -20,7 +20,13 @@ struct JournalReport {
                 guard let number = decimalDigits(pair.value) else {
                     throw ControlError("\"\(value)\" is no number", path: "query.\(name)")
                 }
-                if name == "since" { since = number } else if name == "limit" { limit = number } else { filters.append((name, value)) }
+                if name == "since" {
+                    since = number
+                } else if name == "limit" {
+                    limit = number
+                } else {
+                    filters.append((name, value))
+                }
             case "backend", "route", "method", "path": filters.append((name, value))
             default:
                 throw ControlError(

@@ -23,7 +23,9 @@ public struct NTMControl: Sendable {
 
     /// Mints a bearer token, for `ntm.auth` `jwt`.
     /// - Throws: `PushSimError` that names the mistake.
-    public func token(domain: String, type: String = "user", scopes: [String]? = nil, ttl: String = "1h") throws -> String {
+    public func token(domain: String, type: String = "user", scopes: [String]? = nil, ttl: String = "1h") throws
+        -> String
+    {
         var body: JSON = ["domain": .string(domain), "type": .string(type), "ttl": .string(ttl)]
         if let scopes { body.set("scopes", .array(scopes.map { .string($0) })) }
         return try control("tokens", body)["token"]?.string ?? ""

@@ -4,9 +4,9 @@ import PushSimSimulation
 import PushSimWire
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// A fake notification backend in this process, on a free port of loopback.
@@ -116,7 +116,8 @@ public final class PushSim: Sendable {
     /// Moves the clock forward and runs all that is due on the way; returns when it is done.
     public func advance(by duration: Duration) async {
         let (seconds, attoseconds) = duration.components
-        let nanoseconds = seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
+        let nanoseconds =
+            seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
         await withCheckedContinuation { continuation in
             service.defaultScope.advance(max(0, nanoseconds)) { _ in continuation.resume() }
         }

@@ -7,8 +7,10 @@ enum ServerOptions {
         OptionDescription("journal.bytes", .size, default: "8MiB", "How much the journal keeps; 0 switches it off."),
         OptionDescription("server.bodyLimit", .size, default: "16MiB", "The largest request body; more is 413."),
         OptionDescription("server.headLimit", .size, default: "64KiB", "The largest request head; more is 431."),
-        OptionDescription("server.idle", .duration, default: "75s", "How long a connection may be silent between requests."),
-        OptionDescription("server.requestTime", .duration, default: "30s", "How long a request may take to arrive; longer is 408."),
+        OptionDescription(
+            "server.idle", .duration, default: "75s", "How long a connection may be silent between requests."),
+        OptionDescription(
+            "server.requestTime", .duration, default: "30s", "How long a request may take to arrive; longer is 408."),
     ]
 
     static func limits(_ values: OptionValues) -> ServerLimits {

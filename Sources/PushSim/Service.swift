@@ -114,15 +114,18 @@ package final class Service: RequestHandler {
         let target = Target(call, scope)
         let head = call.head
         let script: WireScript? = scope.run { world in
-            guard world.decider?.needsBody(call, backend: target.backend, route: target.route) != true else { return nil }
+            guard world.decider?.needsBody(call, backend: target.backend, route: target.route) != true else {
+                return nil
+            }
             let facts = target.facts(call, scope)
             call.index = open(call, target, facts, exchange, &world)
             let decision = decide(call, target, facts, &world)
             exchange.context = Context(scope: scope, call: call, isDecided: true, decision: decision)
             let connection = decision?.actions.connection
             let isRouteless = decision == nil && !target.isRoute
-            guard connection == .reset || connection == .stall
-                || head.expectsContinue && (decision?.actions.status != nil || isRouteless)
+            guard
+                connection == .reset || connection == .stall
+                    || head.expectsContinue && (decision?.actions.status != nil || isRouteless)
             else { return nil }
             return answer(call, target, facts, decision, scope, &world)
         }
@@ -323,7 +326,9 @@ enum Scripted {
         if let state {
             answer = state.scripted(status, call, &world)
         } else {
-            let body: JSON = ["error": ["code": .string("HTTP-\(status)"), "message": .string(StatusText.reason(status))]]
+            let body: JSON = [
+                "error": ["code": .string("HTTP-\(status)"), "message": .string(StatusText.reason(status))]
+            ]
             answer = Answer(
                 Response(status: status, fields: [HeaderField("Content-Type", "application/json")], body: body.bytes))
         }

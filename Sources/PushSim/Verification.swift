@@ -65,7 +65,9 @@ extension PushSim {
         let found = entries.filter { matcher.differences($0).isEmpty }.count
         if count.contains(found) { return nil }
         var lines = ["Wanted \(count) of \(matcher), found \(found) among \(entries.count) calls."]
-        if evicted > 0 { lines.append("Inconclusive: \(evicted) older calls have left the journal (option journal.bytes).") }
+        if evicted > 0 {
+            lines.append("Inconclusive: \(evicted) older calls have left the journal (option journal.bytes).")
+        }
         let near = entries.map { ($0, matcher.differences($0)) }.filter { !$0.1.isEmpty }
             .sorted { ($0.1.count, $0.0.index) < ($1.1.count, $1.0.index) }.prefix(3)
         for (entry, differences) in near {

@@ -30,7 +30,8 @@ package protocol BackendState: AnyObject {
     func lose(_ what: String, _ facts: Facts, _ call: Call, _ world: inout World)
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
     /// A call under `/__pushsim/<backend>/`; nil where there is none of that name.
-    func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError) -> ControlAnswer?
+    func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError)
+        -> ControlAnswer?
     var snapshot: JSON { get }
     /// Replaces all state with what `snapshot` gave. Throws before anything is changed.
     func restore(_ snapshot: JSONValue) throws(ControlError)
@@ -82,7 +83,9 @@ package struct MemberReader {
     private var known: [String] = []
 
     package init(_ value: JSONValue?, path: String = "$") throws(ControlError) {
-        if let value, value.kind != .object { throw ControlError("must be an object, not \(value.kindName)", path: path) }
+        if let value, value.kind != .object {
+            throw ControlError("must be an object, not \(value.kindName)", path: path)
+        }
         self.value = value
         self.path = path
         if let twice = value?.firstDuplicate {
@@ -143,7 +146,9 @@ package struct MemberReader {
     }
 
     package func finish() throws(ControlError) {
-        guard let stranger = value?.members.first(where: { member in !known.contains { $0 == member.name } }) else { return }
+        guard let stranger = value?.members.first(where: { member in !known.contains { $0 == member.name } }) else {
+            return
+        }
         throw ControlError(
             "is not known here.\(Suggestion.text(stranger.name, known)) Known are: \(known.joined(separator: ", ")).",
             path: "\(path).\(stranger.name)", code: "unknownMember")

@@ -75,7 +75,8 @@ package struct OptionValues: Sendable {
         guard let option = table.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
             throw OptionError(
                 name: name,
-                description: "There is no option \"\(name)\".\(Suggestion.text(name, table.map(\.name))) The options are: "
+                description:
+                    "There is no option \"\(name)\".\(Suggestion.text(name, table.map(\.name))) The options are: "
                     + table.map(\.name).joined(separator: ", ") + ".")
         }
         guard option.accepts(value) else {

@@ -57,7 +57,8 @@ package struct RouteTable: Sendable {
         return allowed.isEmpty ? nil : .wrongMethod(allowed)
     }
 
-    private static func take(_ segments: [RouteDescription.Segment], _ path: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
+    private static func take(_ segments: [RouteDescription.Segment], _ path: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]?
+    {
         var taken: [ArraySlice<UInt8>] = []
         var position = path.startIndex
         let end = path.endIndex

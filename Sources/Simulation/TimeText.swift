@@ -36,7 +36,8 @@ package enum TimeText {
     /// Reads RFC 3339 with any offset, from 1970 to 2200; nil for anything else.
     package static func instant(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
-        guard bytes.count >= 20, bytes[4] == 45, bytes[7] == 45, bytes[10] | 32 == 116, bytes[13] == 58, bytes[16] == 58,
+        guard bytes.count >= 20, bytes[4] == 45, bytes[7] == 45, bytes[10] | 32 == 116, bytes[13] == 58,
+            bytes[16] == 58,
             let year = decimalDigits(bytes[0..<4]), let month = decimalDigits(bytes[5..<7]),
             let day = decimalDigits(bytes[8..<10]), let hour = decimalDigits(bytes[11..<13]),
             let minute = decimalDigits(bytes[14..<16]), let second = decimalDigits(bytes[17..<19]),

@@ -56,6 +56,8 @@ extension PushSim {
     public func verify(
         _ matcher: CallMatcher, _ count: CallCount = .atLeast(1), sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        if let text = unsatisfied(matcher, count) { Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation) }
+        if let text = unsatisfied(matcher, count) {
+            Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)
+        }
     }
 }

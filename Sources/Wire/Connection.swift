@@ -120,7 +120,9 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     /// Stops reading from a peer that sends far ahead.
     private func boundPending() {
         if case .reading = state { return }
-        if pending.count >= Self.pendingLimit, isReadingWanted { want(wanted.subtracting(.readable).union(.peerClosed)) }
+        if pending.count >= Self.pendingLimit, isReadingWanted {
+            want(wanted.subtracting(.readable).union(.peerClosed))
+        }
     }
 
     private func processPending() {
@@ -212,7 +214,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         if let peerAddress { return peerAddress }
         var buffer = [CChar](repeating: 0, count: 64)
         let length = pushsim_peer_address(descriptor, &buffer, buffer.count)
-        let text = length > 0 ? String(decoding: buffer[..<Int(length)].map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
+        let text =
+            length > 0 ? String(decoding: buffer[..<Int(length)].map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
         peerAddress = text
         return text
     }

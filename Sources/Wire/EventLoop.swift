@@ -71,10 +71,12 @@ package final class EventLoop: @unchecked Sendable {
     package static func start(_ kind: PollerKind = .preferred) throws(SystemError) -> EventLoop {
         let loop = try EventLoop(kind)
         let context = Unmanaged.passRetained(loop).toOpaque()
-        let result = pushsim_thread_start("pushsim", { context in
-            guard let context else { return }
-            Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-        }, context)
+        let result = pushsim_thread_start(
+            "pushsim",
+            { context in
+                guard let context else { return }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+            }, context)
         if result < 0 {
             Unmanaged<EventLoop>.fromOpaque(context).release()
             throw SystemError("pthread_create", result)

@@ -56,7 +56,9 @@ enum Framing {
         guard head[.contentLength] == nil else {
             throw .bad("There is both a Content-Length and a Transfer-Encoding.")
         }
-        let codings = head.values("transfer-encoding").flatMap { $0.split(separator: Byte.comma).map { Array($0).trimmed } }
+        let codings = head.values("transfer-encoding").flatMap {
+            $0.split(separator: Byte.comma).map { Array($0).trimmed }
+        }
         let chunked = Array<UInt8>("chunked")
         guard let last = codings.last, last.equalsIgnoringCase(chunked),
             codings.filter({ $0.equalsIgnoringCase(chunked) }).count == 1

@@ -112,7 +112,9 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
         // A peer that answers early and closes breaks the sending; its answer may still be there to read.
         if count < 0, SystemError("send", count).code != SystemError.wouldBlock { sent = output.count }
         sent += max(0, Int(count))
-        if let token { loop.change(descriptor, sent < output.count ? [.writable, .readable] : .readable, token: token) }
+        if let token {
+            loop.change(descriptor, sent < output.count ? [.writable, .readable] : .readable, token: token)
+        }
     }
 
     private func read() {

@@ -111,7 +111,8 @@ enum HeadParser {
         case 8: known = matches(bytes, start, "trace-id") ? .traceID : nil
         case 10:
             known =
-                matches(bytes, start, "user-agent") ? .userAgent : matches(bytes, start, "connection") ? .connection : nil
+                matches(bytes, start, "user-agent")
+                ? .userAgent : matches(bytes, start, "connection") ? .connection : nil
         case 12: known = matches(bytes, start, "content-type") ? .contentType : nil
         case 13: known = matches(bytes, start, "authorization") ? .authorization : nil
         case 14: known = matches(bytes, start, "content-length") ? .contentLength : nil

@@ -24,7 +24,8 @@ package enum Inflate {
         return output
     }
 
-    private static func drain(_ stream: inout z_stream, _ output: inout [UInt8], _ limit: Int) -> Result<Void, Failure> {
+    private static func drain(_ stream: inout z_stream, _ output: inout [UInt8], _ limit: Int) -> Result<Void, Failure>
+    {
         let block = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
         defer { block.deallocate() }
         while true {

@@ -57,6 +57,13 @@ package struct RequestParser {
             do throws(RequestFailure) {
                 switch state {
                 case .head:
+                    if searched == 0, rest.first == Byte.carriageReturn {
+                        // RFC 9112 section 2.2: an empty line before the request line is ignored.
+                        guard rest.count > 1 else { return .needMore }
+                        guard rest[1] == Byte.lineFeed else { throw .bad("The request begins with a bare CR.") }
+                        consumed += 2
+                        continue
+                    }
                     guard let size = try readHead(rest) else { return .needMore }
                     consumed += size
                     if case .done = state { return .complete }
@@ -74,7 +81,9 @@ package struct RequestParser {
                     consumed += line.count + 2
                 case .chunkEnd:
                     guard rest.count >= 2 else {
-                        if rest.count == 1, rest[0] != Byte.carriageReturn { throw .bad("A chunk is longer than its size.") }
+                        if rest.count == 1, rest[0] != Byte.carriageReturn {
+                            throw .bad("A chunk is longer than its size.")
+                        }
                         return .needMore
                     }
                     guard rest[0] == Byte.carriageReturn, rest[1] == Byte.lineFeed else {
@@ -116,12 +125,6 @@ package struct RequestParser {
             if !isEmpty {
                 if searched > limits.head { throw .headTooLarge }
                 continue
-            }
-            if start == 0 {
-                // RFC 9112 section 2.2: an empty line before the request line is ignored.
-                searched = 0
-                lineStart = 0
-                return try readHead(UnsafeRawBufferPointer(rebasing: rest[2...])).map { $0 + 2 }
             }
             try finishHead(UnsafeRawBufferPointer(rebasing: rest[..<start]))
             return index + 1
@@ -172,7 +175,9 @@ package struct RequestParser {
             size = size << 4 | Int(digit)
             index += 1
         }
-        guard index > 0, index == line.count || line[index] == 59 else { throw .bad("A chunk size is not hexadecimal.") }
+        guard index > 0, index == line.count || line[index] == 59 else {
+            throw .bad("A chunk size is not hexadecimal.")
+        }
         while index < line.count {
             guard ByteClass.table[Int(line[index])] & ByteClass.fieldValue != 0 else {
                 throw .bad("A chunk extension has a control character.")

@@ -20,7 +20,8 @@ package struct Response: Sendable {
     package func bytes(isHead: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
         let hasNoBody = status < 200 || status == 204 || status == 304
-        let lengthText: [UInt8] = hasNoBody ? [] : Array("Content-Length: ") + Array(String(body.count).utf8) + [13, 10]
+        let lengthText: [UInt8] =
+            hasNoBody ? [] : Array("Content-Length: ") + Array(String(body.count).utf8) + [13, 10]
         var size = line.count + lengthText.count + 2
         for field in fields { size += field.name.count + field.value.count + 4 }
         let sentBody = hasNoBody || isHead ? 0 : body.count

@@ -27,12 +27,15 @@ struct ProfileTests {
         #expect(found[0].hasPrefix("2:20: rule \"a\": unknown key \"rout\" in \"on\". Did you mean \"route\"?"))
         #expect(found[1].hasPrefix("2:61: rule \"a\": unknown fault \"reste\". Did you mean \"reset\"?"))
         #expect(found[2].hasPrefix("3:29: rule \"b\": \"0\" names no calls"))
-        #expect(found[3] == "3:50: rule \"b\": \"status\" must be a number from 200 to 599, not 99")
+        #expect(found[3] == "3:52: rule \"b\": \"status\" must be a number from 200 to 599, not 99")
     }
 
     @Test(
         "Refuses what is part of the language and not built yet, by name",
-        arguments: ["wire: { garbage: 3 }", "mutate: \"html\"", "after: true", "setState: \"x\"", "delay: { uniform: [\"1ms\", \"2ms\"] }", "connection: \"halfClose\""])
+        arguments: [
+            "wire: { garbage: 3 }", "mutate: \"html\"", "after: true", "setState: \"x\"",
+            "delay: { uniform: [\"1ms\", \"2ms\"] }", "connection: \"halfClose\"",
+        ])
     func refusesLater(_ action: String) {
         let found = mistakes("{ rules: [ { then: { \(action) } } ] }")
         #expect(found.first?.contains("does not have it yet") == true)

@@ -14,14 +14,17 @@ struct JSONTests {
     @Test(
         "Refuses what RFC 8259 does not allow",
         arguments: [
-            "", "{", "[1,]", "{\"a\":1,}", "{a:1}", "'a'", "01", "1.", ".5", "+1", "NaN", "\"\u{1}\"", "\"\\x41\"", "[1 2]",
+            "", "{", "[1,]", "{\"a\":1,}", "{a:1}", "'a'", "01", "1.", ".5", "+1", "NaN", "\"\u{1}\"", "\"\\x41\"",
+            "[1 2]",
             "1 2", "// a\n1", "tru", "\"\\ud8\"", "{\"a\" 1}", "]",
         ])
     func refuses(_ text: String) {
         #expect(throws: JSONError.self) { try JSONDocument(text) }
     }
 
-    @Test("Refuses bytes that are not UTF-8", arguments: [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xFF], [0xF4, 0x90, 0x80, 0x80]])
+    @Test(
+        "Refuses bytes that are not UTF-8",
+        arguments: [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xFF], [0xF4, 0x90, 0x80, 0x80]])
     func refusesBytes(_ bytes: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONDocument([34] + bytes + [34]) }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import PushSimTestSupport
 import PushSimTesting
 import PushSimWire
@@ -21,7 +22,9 @@ extension PushSim {
 
 @Suite("Faults on the wire (faults.md)", .pushSim(options: ["ntm.connection": "keep-alive"]))
 struct FaultTests {
-    @Test("A reset is a RST and a close a FIN, on a first and on a reused connection", arguments: ["reset", "close"], [1, 2])
+    @Test(
+        "A reset is a RST and a close a FIN, on a first and on a reused connection", arguments: ["reset", "close"],
+        [1, 2])
     func ends(_ kind: String, _ call: Int) async throws {
         let sim = PushSim.current
         try sim.setProfile(.json5("{ rules: [ { when: { calls: \(call) }, then: { connection: '\(kind)' } } ] }"))
@@ -83,12 +86,15 @@ struct FaultTests {
         #expect(statuses[0].fields.first("Retry-After")?.text == "2")
         #expect(statuses[0].body.text == #"{"error":{"code":"HTTP-429","message":"Too Many Requests"}}"#)
         sim.verify(.post("/v1/subscriber"), .exactly(3))
-        #expect(sim.unsatisfied(.post("/v1/subscriber"), .exactly(2)) == "Wanted exactly 2 of POST /v1/subscriber, found 3 among 3 calls.")
+        #expect(
+            sim.unsatisfied(.post("/v1/subscriber"), .exactly(2))
+                == "Wanted exactly 2 of POST /v1/subscriber, found 3 among 3 calls.")
     }
 
     @Test("Probability gives each key the same outcomes on 1 and on 32 connections")
     func probability() async throws {
-        let profile = FaultProfile.json5("{ seed: 7, rules: [ { id: 'p', when: { probability: 0.5, per: 'token' }, then: { status: 500 } } ] }")
+        let profile = FaultProfile.json5(
+            "{ seed: 7, rules: [ { id: 'p', when: { probability: 0.5, per: 'token' }, then: { status: 500 } } ] }")
         var outcomes: [[String: [Int]]] = []
         for lanes in [1, 32] {
             let sim = try await PushSim.start(profile: profile)
@@ -140,7 +146,9 @@ struct FaultTests {
         #expect(try await sim.get("/__pushsim/journal")["entries"]?.elements?.isEmpty == true)
     }
 
-    @Test("The control API answers only under a name of loopback", arguments: [("evil.example", 403), ("127.0.0.1:1", 200), ("LOCALHOST", 200), ("[::1]:80", 200)])
+    @Test(
+        "The control API answers only under a name of loopback",
+        arguments: [("evil.example", 403), ("127.0.0.1:1", 200), ("LOCALHOST", 200), ("[::1]:80", 200)])
     func rebinding(_ host: String, _ status: Int) async throws {
         let client = try PushSim.current.client()
         try await client.send("GET /__pushsim/health HTTP/1.1\r\nHost: \(host)\r\n\r\n")
@@ -151,7 +159,8 @@ struct FaultTests {
     func state() async throws {
         let sim = PushSim.current
         let port = sim.url.port ?? 0
-        _ = try await call(port: port, "POST", "/v1/subscriber", fields: [("Authorization", "Bearer a")], body: registration)
+        _ = try await call(
+            port: port, "POST", "/v1/subscriber", fields: [("Authorization", "Bearer a")], body: registration)
         let before = try await sim.get("/__pushsim/state")
         sim.reset()
         #expect(try await sim.get("/__pushsim/state") != before)

@@ -1,3 +1,4 @@
+import Foundation
 import PushSimTestSupport
 import PushSimTesting
 import PushSimWire
@@ -44,7 +45,8 @@ struct NTMTests {
 
     @Test("Every answer carries the doc's headers")
     func headers() async throws {
-        let answer = try await PushSim.current.send("POST", "/v1/subscriber", good, fields: [bearer, ("Trace-Id", "t1")])
+        let answer = try await PushSim.current.send(
+            "POST", "/v1/subscriber", good, fields: [bearer, ("Trace-Id", "t1")])
         #expect(answer.fields.first("Access-Control-Allow-Origin")?.text == "*")
         #expect(answer.fields.first("Connection")?.text == "close")
         #expect(answer.fields.first("Content-Length")?.text == "40")
@@ -62,7 +64,8 @@ struct NTMTests {
             ("application/x-www-form-urlencoded", "proto=xmpp&token=a@b.c&app_domain=example.com"),
         ])
     func bodyForms(_ type: String, _ body: String) async throws {
-        let answer = try await PushSim.current.send("POST", "/v1/subscriber/", body, fields: [bearer, ("Content-Type", type)])
+        let answer = try await PushSim.current.send(
+            "POST", "/v1/subscriber/", body, fields: [bearer, ("Content-Type", type)])
         #expect(answer.status == 200)
     }
 
@@ -110,7 +113,10 @@ struct NTMTests {
 
     @Test(
         "A bad topic is refused",
-        arguments: [("%zz", "NTM-0003"), ("a%2", "NTM-0003"), ("other.com/video/a", "NTM-0004"), ("example.com/fax/a", "NTM-0004")])
+        arguments: [
+            ("%zz", "NTM-0003"), ("a%2", "NTM-0003"), ("other.com/video/a", "NTM-0004"),
+            ("example.com/fax/a", "NTM-0004"),
+        ])
     func badTopics(_ topic: String, _ code: String) async throws {
         let sim = PushSim.current
         let id = try await sim.register()
@@ -142,7 +148,8 @@ struct NTMTests {
         #expect(try sim.ntm.notify(topic: "example.com/chat/a", type: "chat") == 0)
     }
 
-    @Test("PSTN: both names are one subscription by default, and two with the option", arguments: ["lenient", "strict"])
+    @Test(
+        "PSTN: both names are one subscription by default, and two with the option", arguments: ["lenient", "strict"])
     func pstn(_ mode: String) async throws {
         let sim = PushSim.current
         try sim.setOption("ntm.pstnDelete", to: mode)
@@ -167,7 +174,8 @@ struct NTMTests {
         }
         let body = #"{"topic":"example.com/chat/a"}"#
         #expect(try await sim.send("POST", "/v1/publish", body).code == "NTM-0001")
-        #expect(try await sim.send("POST", "/v1/publish", body, fields: [("Authorization", "Bearer core-1")]).status == 200)
+        #expect(
+            try await sim.send("POST", "/v1/publish", body, fields: [("Authorization", "Bearer core-1")]).status == 200)
     }
 
     @Test("Unknown routes are 404, wrong methods 405 with Allow, OPTIONS 204")
@@ -190,7 +198,9 @@ struct NTMTests {
         let token = try sim.ntm.token(domain: "example.com", ttl: "60s")
         let field = ("Authorization", "Bearer \(token)")
         #expect(try await sim.send("POST", "/v1/subscriber", good, fields: [field]).status == 200)
-        #expect(try await sim.send("POST", "/v1/subscriber", good.replacing("example", with: "other"), fields: [field]).code == "NTM-0004")
+        #expect(
+            try await sim.send("POST", "/v1/subscriber", good.replacing("example", with: "other"), fields: [field]).code
+                == "NTM-0004")
         await sim.advance(by: .seconds(60))
         #expect(try await sim.send("POST", "/v1/subscriber", good, fields: [field]).code == "NTM-0000")
     }

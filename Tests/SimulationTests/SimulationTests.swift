@@ -27,12 +27,15 @@ struct SimulationTests {
         #expect(TimeText.rfc3339(instant) == written)
     }
 
-    @Test("Refuses what is no instant", arguments: ["2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"])
+    @Test(
+        "Refuses what is no instant",
+        arguments: ["2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"])
     func noInstants(_ text: String) { #expect(TimeText.instant(text) == nil) }
 
     @Test(
         "Durations have a unit",
-        arguments: [("500ms", 500_000_000), ("1.5m", 90_000_000_000), ("0s", 0), ("2d", 172_800_000_000_000)] as [(String, Int64)])
+        arguments: [("500ms", 500_000_000), ("1.5m", 90_000_000_000), ("0s", 0), ("2d", 172_800_000_000_000)]
+            as [(String, Int64)])
     func durations(_ text: String, _ nanoseconds: Int64) { #expect(TimeText.duration(text) == nanoseconds) }
 
     @Test("Refuses what is no duration", arguments: ["", "5", "s", "-1s", "+1s", "1 s", "1e3s", "1..5s", "999999999d"])
@@ -40,9 +43,12 @@ struct SimulationTests {
 
     @Test("A path's segments compare raw: %2F is never a slash")
     func routes() {
-        let table = RouteTable([RouteDescription("one", "GET", "/a/{x}/b", ""), RouteDescription("rest", "GET", "/t/{r...}", "")])
+        let table = RouteTable([
+            RouteDescription("one", "GET", "/a/{x}/b", ""), RouteDescription("rest", "GET", "/t/{r...}", ""),
+        ])
         func route(_ path: String) -> Int? {
-            guard case .route(let index, _) = table.match(method: Array("GET".utf8)[...], path: Array(path.utf8)[...]) else {
+            guard case .route(let index, _) = table.match(method: Array("GET".utf8)[...], path: Array(path.utf8)[...])
+            else {
                 return nil
             }
             return index
@@ -55,5 +61,6 @@ struct SimulationTests {
     }
 }
 
-private let goldenOctets = "GOLDEN_OCTETS"
-private let goldenUUID = "GOLDEN_UUID"
+// Reckoned with Python: SHA-256 of each part behind its length in four octets, for (7, "default", "test", "key", 3).
+private let goldenOctets = "f30aae982faa474eed67facef85883acbeec374e3b139fa7d4a9a2fc05dcb94f"
+private let goldenUUID = "f30aae98-2faa-474e-ad67-facef85883ac"

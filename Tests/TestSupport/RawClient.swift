@@ -77,7 +77,9 @@ package final class RawClient: Sendable {
                 let count = pushsim_receive(descriptor, &buffer, buffer.count)
                 if count < 0 { throw SystemError("recv", count) }
                 if count == 0 { return try parser.finish() }
-                if let response = try buffer[..<Int(count)].withUnsafeBytes({ try parser.receive($0) }) { return response }
+                if let response = try buffer[..<Int(count)].withUnsafeBytes({ try parser.receive($0) }) {
+                    return response
+                }
             }
         }
     }

@@ -68,11 +68,15 @@ private let refused: [Row] = [
     Row("a body over the limit", "POST / HTTP/1.1\r\n\(host)Content-Length: 16777217\r\n\r\n", 413),
     Row("a chunk size that is none", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nx\r\n", 400),
     Row("an empty chunk size", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n\r\n", 400),
-    Row("a chunk size too large", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 400),
+    Row(
+        "a chunk size too large", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+        400),
     Row("a chunk longer than its size", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
     Row("a chunk over the limit", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1000001\r\n", 413),
     Row("a bare LF after a chunk size", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\na\r\n", 400),
-    Row("a trailer with a space before its colon", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n0\r\na : b\r\n\r\n", 400),
+    Row(
+        "a trailer with a space before its colon",
+        "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n0\r\na : b\r\n\r\n", 400),
     Row("another coding", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip, chunked\r\n\r\n", 501),
     Row("chunked not last", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked, gzip\r\n\r\n", 400),
     Row("chunked twice", "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked, chunked\r\n\r\n", 400),
@@ -104,8 +108,11 @@ private let taken: [(name: String, bytes: String, body: String)] = [
     ("an absolute target", "GET http://a/b?c HTTP/1.1\r\n\(host)\r\n", "GET /b "),
     ("a body with a length", "POST / HTTP/1.1\r\n\(host)Content-Length: 3\r\n\r\nabc", "POST / abc"),
     ("the same length twice", "POST / HTTP/1.1\r\n\(host)Content-Length: 1\r\nContent-Length: 1\r\n\r\na", "POST / a"),
-    ("chunks with an extension and a trailer",
-        "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1\r\nc\r\n0\r\nT: v\r\n\r\n", "POST / abc"),
+    (
+        "chunks with an extension and a trailer",
+        "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1\r\nc\r\n0\r\nT: v\r\n\r\n",
+        "POST / abc"
+    ),
     ("an empty line before the request", "\r\nGET / HTTP/1.1\r\n\(host)\r\n", "GET / "),
     ("a value with white space around it", "GET / HTTP/1.1\r\nHost: \t a \t\r\n\r\n", "GET / "),
 ]
@@ -159,7 +166,8 @@ struct ServerTests {
     func continues(_ kind: PollerKind) async throws {
         try await withServer(kind) { port in
             let client = try RawClient(port: port)
-            try await client.send("POST / HTTP/1.1\r\n\(host)Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n")
+            try await client.send(
+                "POST / HTTP/1.1\r\n\(host)Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n")
             try await client.send("ab")
             let text = try await client.receive().text
             #expect(text.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"))

@@ -49,7 +49,8 @@ struct Bearer {
 
     /// Nanoseconds since 1970.
     var expiry: Int64? {
-        guard let seconds = token?.claims.root["exp"]?.int, let exact = Int64(exactly: seconds), abs(exact) < 9_000_000_000
+        guard let seconds = token?.claims.root["exp"]?.int, let exact = Int64(exactly: seconds),
+            abs(exact) < 9_000_000_000
         else { return nil }
         return exact * 1_000_000_000
     }

@@ -65,7 +65,8 @@ package struct NTM: Backend {
     ]
 
     package let obligations = [
-        Obligation("ntm.oneProtocol", "Deregister the APNs subscriber before registering XMPP, and the other way round."),
+        Obligation(
+            "ntm.oneProtocol", "Deregister the APNs subscriber before registering XMPP, and the other way round."),
         Obligation("ntm.bearer", "Send a real bearer token on every call."),
         Obligation("ntm.liveSubscriber", "Subscribe again after a new registration; never use a dead or null id."),
         Obligation("ntm.topics", "Name topics in an encoding the service accepts, app domain and routing id agreeing."),
@@ -84,7 +85,8 @@ package struct NTM: Backend {
     ]
 
     private static func owns(_ path: ArraySlice<UInt8>) -> Bool {
-        guard path.count > 10, path[path.startIndex + 1] == 118, let prefix = prefixes.first(where: { path.starts(with: $0) })
+        guard path.count > 10, path[path.startIndex + 1] == 118,
+            let prefix = prefixes.first(where: { path.starts(with: $0) })
         else { return false }
         let rest = path.dropFirst(prefix.count)
         switch prefix[prefix.count - 1] {

@@ -91,7 +91,8 @@ extension NTMState {
         let id = user ?? world.draws.uuid("ntm user", [Array(domain.utf8)], index: number).text
         let issued = world.clock.now.floorDivided(by: 1_000_000_000)
         var claims: JSON = [
-            "app_key": .text(world.draws.hex("ntm app key", [Array(domain.utf8)], count: 32)), "domain": .string(domain),
+            "app_key": .text(world.draws.hex("ntm app key", [Array(domain.utf8)], count: 32)),
+            "domain": .string(domain),
             "exp": .int((world.clock.now + lifetime).floorDivided(by: 1_000_000_000)), "iat": .int(issued),
             "id": .string(id), "iss": "irisauth", "name": .string(name ?? "user \(number)"),
         ]

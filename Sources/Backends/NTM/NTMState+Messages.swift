@@ -63,7 +63,8 @@ extension NTMState {
         guard ["notify", "cancel", "chat"].contains(type) else {
             throw ControlError("must be notify, cancel or chat, not \"\(type)\"", path: "$.type")
         }
-        guard let text = Topic.decode(Array(topicText.utf8)[...]), let topic = Topic(text, strictPSTN: options.strictPSTN)
+        guard let text = Topic.decode(Array(topicText.utf8)[...]),
+            let topic = Topic(text, strictPSTN: options.strictPSTN)
         else { throw ControlError("\"\(topicText)\" is no topic", path: "$.topic") }
         let last = type == "cancel" ? rooms[topic.name] : nil
         let number = notifications + 1
@@ -127,7 +128,11 @@ enum APNsMessage {
     static func dictionary(_ notification: Notification, isVoIP: Bool, template: [UInt8]?) -> JSON {
         let aps: JSON =
             isVoIP
-            ? .object([]) : ["alert": ["title": .string(notification.callerName), "body": .string(notification.type)], "sound": "default"]
+            ? .object([])
+            : [
+                "alert": ["title": .string(notification.callerName), "body": .string(notification.type)],
+                "sound": "default",
+            ]
         var values: JSON = ["aps": aps, "type": .string(notification.type)]
         values.set("trace_id", .text(notification.room.traceID))
         values.set("room_id", .text(notification.room.roomID))
@@ -146,7 +151,9 @@ enum APNsMessage {
         case .array(let elements): return .array(elements.map { fill($0, values) })
         case .object(let members): return .object(members.map { .init($0.name, fill($0.value, values)) })
         case .string(let text):
-            for member in values.members ?? [] where text.utf8.elementsEqual("{{\(member.name)}}".utf8) { return member.value }
+            for member in values.members ?? [] where text.utf8.elementsEqual("{{\(member.name)}}".utf8) {
+                return member.value
+            }
             var filled = Array(text.utf8)
             for member in values.members ?? [] {
                 let value = member.value.string ?? member.value.description

@@ -10,7 +10,9 @@ extension NTMState {
         guard let proto, options.protocols.contains(proto) else {
             throw .invalid("proto must be one of \(options.protocols.map(\.text).joined(separator: ", ")).")
         }
-        guard let token = try text(fields, "token"), !token.isEmpty else { throw .invalid("token is missing or empty.") }
+        guard let token = try text(fields, "token"), !token.isEmpty else {
+            throw .invalid("token is missing or empty.")
+        }
         guard let domain = try text(fields, "app_domain"), !domain.isEmpty else {
             throw .invalid("app_domain is missing or empty.")
         }
@@ -90,7 +92,9 @@ extension NTMState {
         living[subscriber.key] = subscriber.id
         accounts[subscriber.account, default: []].insert(subscriber.id)
         nextSequence = max(nextSequence, subscriber.sequence + 1)
-        for subscription in subscriber.subscriptions { topics[subscription.topic.name, default: []].append(subscriber.id) }
+        for subscription in subscriber.subscriptions {
+            topics[subscription.topic.name, default: []].append(subscriber.id)
+        }
     }
 
     func remove(_ id: [UInt8]) {
@@ -182,10 +186,12 @@ extension NTMState {
             broken(.topics, call, "The topic has a bad escape.", &world)
             throw .unreadable("The topic has a bad percent-escape.")
         }
-        guard let topic = Topic(text, strictPSTN: options.strictPSTN), String(validating: text, as: UTF8.self) != nil else {
+        guard let topic = Topic(text, strictPSTN: options.strictPSTN), String(validating: text, as: UTF8.self) != nil
+        else {
             broken(.topics, call, "\"\(text.text)\" is no topic.", &world)
             throw .invalid(
-                "\"\(text.text)\" is no topic: <app domain>/video|chat|audio/<routing id> or federation/pstn/<routing id>.")
+                "\"\(text.text)\" is no topic: <app domain>/video|chat|audio/<routing id> or federation/pstn/<routing id>."
+            )
         }
         return topic
     }
@@ -232,7 +238,8 @@ extension NTMState {
     static func describe(_ subscriber: Subscriber) -> JSON {
         [
             "id": .text(subscriber.id), "proto": .text(subscriber.key.proto), "token": .text(subscriber.key.token),
-            "app_domain": .text(subscriber.key.domain), "lang": .text(subscriber.lang), "badge": .text(subscriber.badge),
+            "app_domain": .text(subscriber.key.domain), "lang": .text(subscriber.lang),
+            "badge": .text(subscriber.badge),
             "subscriptions": .array(
                 subscriber.subscriptions.map { subscription in
                     var entry: JSON = ["topic": .text(subscription.topic.name)]

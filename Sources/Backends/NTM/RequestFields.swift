@@ -17,7 +17,9 @@ struct RequestFields {
     private let form: Form
 
     init(_ call: Call) throws(Unreadable) {
-        guard let body = call.plainBody() else { throw Unreadable(message: "The body's Content-Encoding cannot be undone.") }
+        guard let body = call.plainBody() else {
+            throw Unreadable(message: "The body's Content-Encoding cannot be undone.")
+        }
         guard let first = body.first(where: { $0 != 32 && $0 != 9 && $0 != 10 && $0 != 13 }) else {
             form = .empty
             return

@@ -41,7 +41,8 @@ struct Topic: Hashable, Sendable {
             (kind, domain, hasForeignPrefix) = ("pstn", [], true)
             return
         }
-        guard parts.count == 3, let kind = ["video", "chat", "audio"].first(where: { Array($0.utf8) == parts[1] }) else {
+        guard parts.count == 3, let kind = ["video", "chat", "audio"].first(where: { Array($0.utf8) == parts[1] })
+        else {
             return nil
         }
         (name, domain, hasForeignPrefix) = (text, parts[0], false)
