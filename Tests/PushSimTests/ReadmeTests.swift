@@ -3,7 +3,7 @@ import PushSimTesting
 import Testing
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 /// The test that README.md shows.
