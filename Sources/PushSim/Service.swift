@@ -97,7 +97,7 @@ package final class Service: RequestHandler {
     /// What the service keeps with an exchange.
     private struct Context: Sendable {
         let scope: Scope
-        var call: Call
+        let call: Call
         /// Decided at the head; what was decided may be that nothing goes wrong.
         var isDecided = false
         var decision: Decision?
@@ -110,7 +110,7 @@ package final class Service: RequestHandler {
     }
 
     package func headArrived(_ exchange: Exchange) {
-        guard case .client(let scope, var call) = destination(exchange) else { return }
+        guard case .client(let scope, let call) = destination(exchange) else { return }
         let target = Target(call, scope)
         let head = call.head
         let script: WireScript? = scope.run { world in
@@ -118,7 +118,7 @@ package final class Service: RequestHandler {
                 return nil
             }
             let facts = target.facts(call, scope)
-            call.index = open(call, target, facts, exchange, &world)
+            open(call, target, facts, exchange, &world)
             let decision = decide(call, target, facts, &world)
             exchange.context = Context(scope: scope, call: call, isDecided: true, decision: decision)
             let connection = decision?.actions.connection
@@ -142,8 +142,7 @@ package final class Service: RequestHandler {
         }
     }
 
-    private func perform(_ arrived: Call, _ scope: Scope, _ exchange: Exchange) {
-        var call = arrived
+    private func perform(_ call: Call, _ scope: Scope, _ exchange: Exchange) {
         let target = Target(call, scope)
         let facts = target.facts(call, scope)
         let before = exchange.context as? Context
@@ -157,7 +156,7 @@ package final class Service: RequestHandler {
                 }
                 decision = before.decision
             } else {
-                call.index = open(call, target, facts, exchange, &world)
+                open(call, target, facts, exchange, &world)
                 decision = decide(call, target, facts, &world)
                 exchange.context = Context(scope: scope, call: call)
             }
@@ -197,17 +196,15 @@ package final class Service: RequestHandler {
 
     private func open(
         _ call: Call, _ target: Target, _ facts: Facts, _ exchange: Exchange, _ world: inout World
-    ) -> Int {
+    ) {
         let index = world.journal.reserve()
-        world.openExchanges[index] = exchange
-        guard world.journal.isOn else { return index }
-        var call = call
         call.index = index
+        world.openExchanges[index] = exchange
+        guard world.journal.isOn else { return }
         world.journal.open(
             JournalEntry(
                 index: index, time: world.clock.now, call: call, backend: target.backend, route: target.route,
                 facts: facts))
-        return index
     }
 
     private func decide(_ call: Call, _ target: Target, _ facts: Facts, _ world: inout World) -> Decision? {

@@ -1,7 +1,10 @@
 package import PushSimWire
 
 /// One request of a client, as the scope sees it: the base path of the scope is gone from its path.
-package struct Call: Sendable {
+///
+/// A class, since it is handed on at every step. `@unchecked Sendable`: all is constant but `index`, which is set once,
+/// under the scope's lock, before the journal and the exchange are given the call.
+package final class Call: @unchecked Sendable {
     package let request: Request
     /// The raw path, without the scope's base path and without the query.
     package let path: ArraySlice<UInt8>

@@ -44,11 +44,21 @@ package struct Journal: Sendable {
     /// How much of a body is stored.
     package static let bodyLimit = 256 << 10
 
-    private var ring: [JournalEntry?] = []
+    /// Entries are changed and moved where they are: copying one costs more than the call it tells of.
+    ///
+    /// `@unchecked Sendable`: part of the world, so touched only under its scope's lock.
+    private final class Record: @unchecked Sendable {
+        var entry: JournalEntry
+        var size = 0
+
+        init(_ entry: JournalEntry) { self.entry = entry }
+    }
+
+    private var ring: [Record?] = []
     private var first = 0
     private var count = 0
     private var bytes = 0
-    private var open: [Int: JournalEntry] = [:]
+    private var open: [Int: Record] = [:]
     package private(set) var limit: Int
     package private(set) var nextIndex = 1
     package private(set) var evicted = 0
@@ -70,30 +80,33 @@ package struct Journal: Sendable {
 
     /// Keeps an entry aside until `close`.
     package mutating func open(_ entry: JournalEntry) {
-        if isOn { open[entry.index] = Self.capped(entry) }
+        if isOn { open[entry.index] = Record(entry) }
     }
 
     /// Changes an entry that is still open.
     package mutating func update(_ index: Int, _ change: (inout JournalEntry) -> Void) {
-        if open[index] != nil { change(&open[index, default: Self.never]) }
+        if let record = open[index] { change(&record.entry) }
     }
 
     /// - Parameter wanted: whether the caller has use for the finished entry.
     package mutating func close(_ index: Int, _ ending: Ending, wanted: Bool = false) -> JournalEntry? {
-        guard var entry = open.removeValue(forKey: index) else { return nil }
-        entry.ending = ending
-        append(entry)
-        return wanted ? entry : nil
+        guard let record = open.removeValue(forKey: index) else { return nil }
+        record.entry.ending = ending
+        append(record)
+        return wanted ? record.entry : nil
     }
 
     /// Adds an entry that is already over.
-    package mutating func append(_ entry: JournalEntry) {
+    package mutating func append(_ entry: JournalEntry) { append(Record(entry)) }
+
+    private mutating func append(_ record: Record) {
         guard isOn else { return }
-        let entry = Self.capped(entry)
+        if record.entry.call.body.count > Self.bodyLimit { record.entry = Self.capped(record.entry) }
+        record.size = record.entry.size
         if count == ring.count { grow() }
-        ring[(first + count) % ring.count] = entry
+        ring[(first + count) % ring.count] = record
         count += 1
-        bytes += entry.size
+        bytes += record.size
         evict()
     }
 
@@ -102,19 +115,19 @@ package struct Journal: Sendable {
         var all: [JournalEntry] = []
         all.reserveCapacity(count + open.count)
         for offset in 0..<count {
-            if let entry = ring[(first + offset) % ring.count] { all.append(entry) }
+            if let record = ring[(first + offset) % ring.count] { all.append(record.entry) }
         }
-        all += open.values
+        all += open.values.map(\.entry)
         return all.sorted { $0.index < $1.index }
     }
 
     package mutating func reset() { self = Journal(limit: limit) }
 
     private mutating func grow() {
-        var larger: [JournalEntry?] = []
+        var larger: [Record?] = []
         larger.reserveCapacity(max(64, count * 2))
         for offset in 0..<count { larger.append(ring[(first + offset) % ring.count]) }
-        larger += [JournalEntry?](repeating: nil, count: max(64, count * 2) - count)
+        larger += [Record?](repeating: nil, count: max(64, count * 2) - count)
         ring = larger
         first = 0
     }
@@ -130,23 +143,15 @@ package struct Journal: Sendable {
     }
 
     private static func capped(_ entry: JournalEntry) -> JournalEntry {
-        guard entry.call.body.count > bodyLimit else { return entry }
         var entry = entry
         let body = entry.call.body
         entry.bodyDigest = (body.count, Digest.sha256(body))
         var request = entry.call.request
         request.body = Array(body.prefix(bodyLimit))
-        var call = Call(
+        let call = Call(
             request: request, path: entry.call.path, peerAddress: entry.call.peerAddress, baseURL: entry.call.baseURL)
         call.index = entry.call.index
         entry.call = call
         return entry
-    }
-
-    private static var never: JournalEntry {
-        JournalEntry(
-            index: 0, time: 0,
-            call: Call(
-                request: Request(head: .empty, body: []), path: [], peerAddress: "", baseURL: ""))
     }
 }

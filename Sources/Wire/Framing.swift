@@ -1,8 +1,8 @@
 /// Decides how long the body is, and refuses what two readers could measure differently (RFC 9112 section 6.3).
 enum Framing {
-    static func apply(to head: inout RequestHead) throws(RequestFailure) {
+    static func apply(to head: RequestHead) throws(RequestFailure) {
         try checkHost(head)
-        if let connection = head[.connection] { applyConnection(connection, &head) }
+        if let connection = head[.connection] { applyConnection(connection, head) }
         if let expect = head[.expect] {
             guard head.slice(expect).equalsIgnoringCase(Array("100-continue")) else {
                 throw RequestFailure(status: 417, message: "Only Expect: 100-continue can be met.")
@@ -10,7 +10,7 @@ enum Framing {
             head.expectsContinue = head.minorVersion == 1
         }
         if head[.transferEncoding] != nil {
-            try applyTransferEncoding(&head)
+            try applyTransferEncoding(head)
         } else if head[.contentLength] != nil {
             head.framing = try contentLength(head)
         }
@@ -32,7 +32,7 @@ enum Framing {
         }
     }
 
-    private static func applyConnection(_ value: RequestHead.Span, _ head: inout RequestHead) {
+    private static func applyConnection(_ value: RequestHead.Span, _ head: RequestHead) {
         if head.equals(value, "keep-alive") {
             head.keepAlive = true
             return
@@ -51,7 +51,7 @@ enum Framing {
         head.keepAlive = keep
     }
 
-    private static func applyTransferEncoding(_ head: inout RequestHead) throws(RequestFailure) {
+    private static func applyTransferEncoding(_ head: RequestHead) throws(RequestFailure) {
         guard head.minorVersion == 1 else { throw .bad("Transfer-Encoding is not part of HTTP/1.0.") }
         guard head[.contentLength] == nil else {
             throw .bad("There is both a Content-Length and a Transfer-Encoding.")

@@ -5,21 +5,21 @@ enum HeadParser {
     /// - Parameter raw: the request line and fields, each with its CR LF, without the empty line at the end.
     static func parse(_ raw: UnsafeRawBufferPointer, fieldLimit: Int) throws(RequestFailure) -> RequestHead {
         guard let base = raw.baseAddress else { throw .bad("The request line is missing.") }
-        var head = RequestHead(bytes: Array(raw))
+        let head = RequestHead(bytes: Array(raw))
         let bytes = base.assumingMemoryBound(to: UInt8.self)
         let table = ByteClass.table
-        var position = try requestLine(bytes, raw.count, table, &head)
+        var position = try requestLine(bytes, raw.count, table, head)
         head.fields.reserveCapacity(12)
         while position < raw.count {
             if head.fields.count == fieldLimit { throw .headTooLarge }
-            position = try field(bytes, position, raw.count, table, &head)
+            position = try field(bytes, position, raw.count, table, head)
         }
-        try Framing.apply(to: &head)
+        try Framing.apply(to: head)
         return head
     }
 
     private static func requestLine(
-        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ table: UnsafePointer<UInt8>, _ head: inout RequestHead
+        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ table: UnsafePointer<UInt8>, _ head: RequestHead
     ) throws(RequestFailure) -> Int {
         var index = 0
         while index < count, table[Int(bytes[index])] & ByteClass.token != 0 { index += 1 }
@@ -43,12 +43,12 @@ enum HeadParser {
         }
         head.minorVersion = bytes[index + 7] == 48 ? 0 : 1
         head.keepAlive = head.minorVersion == 1
-        try splitTarget(bytes, &head)
+        try splitTarget(bytes, head)
         return index + 10
     }
 
     private static func splitTarget(
-        _ bytes: UnsafePointer<UInt8>, _ head: inout RequestHead
+        _ bytes: UnsafePointer<UInt8>, _ head: RequestHead
     ) throws(RequestFailure) {
         let start = Int(head.target.start)
         let end = Int(head.target.end)
@@ -91,17 +91,17 @@ enum HeadParser {
 
     private static func field(
         _ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int, _ table: UnsafePointer<UInt8>,
-        _ head: inout RequestHead
+        _ head: RequestHead
     ) throws(RequestFailure) -> Int {
         let span = try FieldLine.scan(bytes, start, count, table)
-        remember(bytes, span.field, &head)
+        remember(bytes, span.field, head)
         head.fields.append(span.field)
         return span.next
     }
 
     /// Notes where the first field of each known name stands.
     private static func remember(
-        _ bytes: UnsafePointer<UInt8>, _ field: RequestHead.FieldSpan, _ head: inout RequestHead
+        _ bytes: UnsafePointer<UInt8>, _ field: RequestHead.FieldSpan, _ head: RequestHead
     ) {
         let start = Int(field.name.start)
         let known: RequestHead.Known?

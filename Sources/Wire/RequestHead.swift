@@ -1,7 +1,10 @@
 import CPushSimSystem
 
 /// A request line and its header fields, kept as the bytes that came.
-package struct RequestHead: Sendable {
+///
+/// A class, since a head is handed on many times and never changed. `@unchecked Sendable`: only the parser changes it,
+/// before anybody else has it.
+package final class RequestHead: @unchecked Sendable {
     package struct Span: Hashable, Sendable {
         package var start: UInt32
         package var end: UInt32
@@ -81,7 +84,7 @@ package struct RequestHead: Sendable {
         return Int(truncatingIfNeeded: word >> UInt64((raw & 7) * 8)) & 255
     }
 
-    mutating func setKnown(_ name: Known, _ index: Int) {
+    func setKnown(_ name: Known, _ index: Int) {
         let shift = UInt64((name.rawValue & 7) * 8)
         let mask = ~(UInt64(255) << shift)
         let bits = UInt64(truncatingIfNeeded: index & 255) << shift
