@@ -48,6 +48,9 @@ package final class RawClient: Sendable {
         }
     }
 
+    /// Breaks the connection, as a client that crashes behind a lost network does.
+    package func vanish() { _ = pushsim_linger_none(descriptor) }
+
     package func finishSending() { _ = pushsim_shutdown_write(descriptor) }
 
     /// Reads to the end of the connection, or for so many milliseconds without a byte.
@@ -101,4 +104,13 @@ package func call(
     if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
     try await client.send(text + "\r\n" + body)
     return try await client.answer()
+}
+
+/// Waits until something holds that other threads bring about; fails after five seconds of real time.
+package func eventually(_ holds: () async -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(5)
+    while !(await holds()) {
+        if ContinuousClock.now > end { throw SystemError("it never came to hold", 110) }
+        await Task.yield()
+    }
 }

@@ -1,41 +1,6 @@
 import PushSimTestSupport
 import PushSimWire
-import Synchronization
 import Testing
-
-/// Says what it was asked, so that a test sees what the server understood.
-private final class Echo: RequestHandler {
-    let limits: ServerLimits
-
-    init(_ limits: ServerLimits = ServerLimits()) { self.limits = limits }
-
-    func headArrived(_ exchange: Exchange) {}
-
-    func requestArrived(_ exchange: Exchange) {
-        let request = exchange.request
-        let text = "\(request.head.methodText) \(request.head.text(request.head.path)) \(request.body.text)"
-        let response = Response(status: 200, body: Array(text.utf8))
-        exchange.finish(
-            WireScript(response.bytes(isHead: request.head.methodText == "HEAD"), end: .keep))
-    }
-
-    func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {}
-
-    func answer(to failure: RequestFailure) -> [UInt8] {
-        Response(status: failure.status, fields: [HeaderField("Connection", "close")]).bytes()
-    }
-}
-
-private func withServer(
-    _ kind: PollerKind, limits: ServerLimits = ServerLimits(), _ body: (Int) async throws -> Void
-) async throws {
-    let loop = try EventLoop.start(kind)
-    let listener = try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: Echo(limits))
-    await withCheckedContinuation { continuation in listener.open { _ in continuation.resume() } }
-    try await body(listener.port)
-    await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
-    loop.stop()
-}
 
 struct Row: Sendable, CustomTestStringConvertible {
     let name: String
@@ -121,7 +86,7 @@ private let taken: [(name: String, bytes: String, body: String)] = [
 struct ServerTests {
     @Test("Refuses what two servers could read in two ways, and closes", arguments: refused, PollerKind.available)
     func refuses(_ row: Row, _ kind: PollerKind) async throws {
-        try await withServer(kind) { port in
+        try await withServer(kind) { port, _ in
             let client = try RawClient(port: port)
             try await client.send(row.bytes)
             let received = try await client.receive()
@@ -132,7 +97,7 @@ struct ServerTests {
 
     @Test("Takes what the standard allows, however the bytes are cut", arguments: PollerKind.available)
     func takes(_ kind: PollerKind) async throws {
-        try await withServer(kind) { port in
+        try await withServer(kind) { port, _ in
             for row in taken {
                 for cut in [row.bytes.utf8.count, 1] {
                     let client = try RawClient(port: port)
@@ -151,7 +116,7 @@ struct ServerTests {
 
     @Test("Answers pipelined requests in their order, and a bad one last", arguments: PollerKind.available)
     func pipelines(_ kind: PollerKind) async throws {
-        try await withServer(kind) { port in
+        try await withServer(kind) { port, _ in
             let client = try RawClient(port: port)
             try await client.send("GET /1 HTTP/1.1\r\n\(host)\r\nGET /2 HTTP/1.1\r\n\(host)\r\nGET /3 HTTP/1.1\r\n\r\n")
             let received = try await client.receive()
@@ -164,7 +129,7 @@ struct ServerTests {
 
     @Test("Says 100 only to a client that waits for it, and then takes the body", arguments: PollerKind.available)
     func continues(_ kind: PollerKind) async throws {
-        try await withServer(kind) { port in
+        try await withServer(kind) { port, _ in
             let client = try RawClient(port: port)
             try await client.send(
                 "POST / HTTP/1.1\r\n\(host)Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n")
@@ -177,7 +142,7 @@ struct ServerTests {
 
     @Test("Closes after HTTP/1.0 and after Connection: close", arguments: ["1.0\r\n", "1.1\r\nConnection: close\r\n"])
     func closes(_ version: String) async throws {
-        try await withServer(.preferred) { port in
+        try await withServer(.preferred) { port, _ in
             let client = try RawClient(port: port)
             try await client.send("GET / HTTP/\(version)\(host)\r\n")
             #expect(try await client.receive().close == .fin)
@@ -188,7 +153,7 @@ struct ServerTests {
     func timesOut(_ kind: PollerKind) async throws {
         var limits = ServerLimits()
         limits.requestTime = 50_000_000
-        try await withServer(kind, limits: limits) { port in
+        try await withServer(kind, limits: limits) { port, _ in
             let client = try RawClient(port: port)
             try await client.send("GET / HTT")
             let received = try await client.receive()
@@ -201,7 +166,7 @@ struct ServerTests {
     func parallelStarts() async throws {
         let loop = try #require(EventLoop.shared)
         let listeners = try (0..<50).map { _ in
-            try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: Echo())
+            try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: Echo(ServerLimits()))
         }
         #expect(Set(listeners.map(\.port)).count == 50)
         for listener in listeners {

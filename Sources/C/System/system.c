@@ -154,9 +154,13 @@ int pushsim_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0 ? -errno :
 
 int pushsim_close(int fd) { return close(fd) < 0 ? -errno : 0; }
 
-int pushsim_reset(int fd) {
+int pushsim_linger_none(int fd) {
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0 ? -errno : 0;
+}
+
+int pushsim_reset(int fd) {
+    pushsim_linger_none(fd);
     return pushsim_close(fd);
 }
 

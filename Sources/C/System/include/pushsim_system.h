@@ -20,6 +20,8 @@ int pushsim_shutdown_write(int fd);
 int pushsim_close(int fd);
 // Closes with a RST instead of a FIN.
 int pushsim_reset(int fd);
+// Makes the next close, also that at the end of the process, a RST.
+int pushsim_linger_none(int fd);
 // For a client that wants to be pushed back: a small receive buffer, set before data comes.
 int pushsim_set_receive_buffer(int fd, int bytes);
 // Writes the numeric peer address; answers its length.

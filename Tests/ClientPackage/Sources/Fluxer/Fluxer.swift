@@ -1,0 +1,4 @@
+import WebPush
+
+/// Stands for a client's own module of this name.
+public enum Fluxer {}
