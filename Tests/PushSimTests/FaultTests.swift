@@ -50,6 +50,29 @@ struct FaultTests {
         #expect(received.close == .fin)
     }
 
+    @Test("A reset over an unread body is a RST")
+    func resetsOverBody() async throws {
+        let sim = PushSim.current
+        try sim.setProfile(.json5("{ rules: [ { then: { connection: 'reset' } } ] }"))
+        let client = try sim.client()
+        // The rest of the body never comes: the decision falls at the head.
+        try await client.send("POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc")
+        let received = try await client.receive()
+        #expect(received.bytes.isEmpty)
+        #expect(received.close == .reset)
+    }
+
+    @Test("A client that waits for 100 gets the final status at once where the body is not wanted")
+    func expectsFinalStatus() async throws {
+        let sim = PushSim.current
+        try sim.setProfile(.json5("{ rules: [ { then: { status: 410 } } ] }"))
+        let client = try sim.client()
+        try await client.send(
+            "POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+        #expect(try await client.answer().status == 410)
+        sim.verify(.post("/v1/subscriber"), .exactly(1))
+    }
+
     @Test("A stall says nothing, and a reset of the scope ends it")
     func stalls() async throws {
         let sim = PushSim.current

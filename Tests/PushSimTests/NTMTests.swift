@@ -229,4 +229,69 @@ struct NTMTests {
         #expect(pushes[0]["room_id"] == pushes[1]["room_id"])
         #expect(pushes[0]["trace_id"] == pushes[1]["trace_id"])
     }
+
+    @Test(
+        "Each option gives the other reading",
+        arguments: [
+            ("ntm.repeatSubscription", "409", 409, "HTTP-409"), ("ntm.repeatSubscription", "200", 200, nil),
+        ] as [(String, String, Int, String?)])
+    func repeatedSubscription(_ option: String, _ value: String, _ status: Int, _ code: String?) async throws {
+        let sim = PushSim.current
+        try sim.setOption(option, to: value)
+        let target = "/v1/subscription/subscriber/\(try await sim.register())/topic/example.com/chat/a"
+        _ = try await sim.send("POST", target)
+        let answer = try await sim.send("POST", target)
+        #expect(answer.status == status)
+        #expect(answer.code == code)
+    }
+
+    @Test("ntm.unknownSubscriber 404 replaces 452 and 454", arguments: ["null", "undefined", "0123"])
+    func unknownSubscriber(_ id: String) async throws {
+        let sim = PushSim.current
+        let topic = "/v1/subscription/subscriber/\(id)/topic/example.com/chat/a"
+        #expect(try await sim.send("POST", topic).status == 452)
+        #expect(try await sim.send("DELETE", topic).status == 454)
+        try sim.setOption("ntm.unknownSubscriber", to: "404")
+        #expect(try await sim.send("POST", topic).status == 404)
+        #expect(try await sim.send("DELETE", "/v1/subscriber/\(id)").code == "NTM-0005")
+    }
+
+    @Test("ntm.contentType, ntm.connection, ntm.reRegister and ntm.protocols act from the next call on")
+    func otherOptions() async throws {
+        let sim = PushSim.current
+        let first = try await sim.register()
+        try sim.setOption("ntm.contentType", to: "application/json; charset=utf-8")
+        try sim.setOption("ntm.connection", to: "keep-alive")
+        try sim.setOption("ntm.reRegister", to: "new")
+        try sim.setOption("ntm.protocols", to: "apns,fcm")
+        #expect(try await sim.register() != first)
+        let answer = try await sim.send("POST", "/v1/subscriber", good)
+        #expect(answer.fields.first("Content-Type")?.text == "application/json; charset=utf-8")
+        #expect(answer.fields.first("Connection") == nil)
+        let xmpp = good.replacing("apns", with: "xmpp")
+        #expect(try await sim.send("POST", "/v1/subscriber", xmpp).code == "NTM-0004")
+    }
+
+    @Test("A second protocol succeeds and is a broken obligation; ntm.protocolSwitch reject refuses it")
+    func protocolSwitch() async throws {
+        let sim = PushSim.current
+        _ = try await sim.register()
+        let xmpp = good.replacing("apns", with: "xmpp")
+        #expect(try await sim.send("POST", "/v1/subscriber", xmpp).status == 200)
+        let ledger = JSON(try JSONDocument(try await sim.send("GET", "/__pushsim/obligations").body).root)
+        let row = ledger["obligations"]?.elements?.first { $0["id"]?.string == "ntm.oneProtocol" }
+        #expect(row?["state"]?.string == "broken")
+        #expect(row?["calls"]?[0]?["call"]?.int == 2)
+        try sim.setOption("ntm.protocolSwitch", to: "reject")
+        #expect(try await sim.send("POST", "/v1/subscriber", good).code == "NTM-0004")
+    }
+
+    @Test("A token whose scopes do not cover the call is NTM-0002")
+    func scopes() async throws {
+        let sim = PushSim.current
+        try sim.setOption("ntm.auth", to: "jwt")
+        let token = try sim.ntm.token(domain: "example.com", scopes: ["ntm:read"])
+        let field = ("Authorization", "Bearer \(token)")
+        #expect(try await sim.send("POST", "/v1/subscriber", good, fields: [field]).code == "NTM-0002")
+    }
 }
