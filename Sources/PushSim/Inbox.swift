@@ -21,10 +21,9 @@ public struct Inbox: Sendable {
     ///   - within: how long to wait, in real time.
     /// - Throws: `PushSimError` where none came in time.
     public func next(after push: Push? = nil, within: Duration = .seconds(2)) async throws -> Push {
-        let (seconds, attoseconds) = within.components
         var question = InboxCall.Question(key: key)
         question.after = push?.number ?? 0
-        question.wait = min(seconds, 1 << 32) * 1_000_000_000 + attoseconds / 1_000_000_000
+        question.wait = within.boundedNanoseconds
         let asked = question
         if InboxCall.read(asked, scope).isEmpty {
             _ = await withCheckedContinuation { continuation in

@@ -115,11 +115,8 @@ public final class PushSim: Sendable {
 
     /// Moves the clock forward and runs all that is due on the way; returns when it is done.
     public func advance(by duration: Duration) async {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds =
-            seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
         await withCheckedContinuation { continuation in
-            service.defaultScope.advance(max(0, nanoseconds)) { _ in continuation.resume() }
+            service.defaultScope.advance(duration.boundedNanoseconds) { _ in continuation.resume() }
         }
     }
 
@@ -218,5 +215,15 @@ public struct FaultProfile: Hashable, Sendable, ExpressibleByStringLiteral {
         } catch {
             throw PushSimError(error.description)
         }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, from none to the longest that clocks are moved by.
+    var boundedNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let longest = TimeText.longest / 1_000_000_000
+        if seconds < 0 { return 0 }
+        return min(seconds, longest) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

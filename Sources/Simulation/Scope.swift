@@ -88,7 +88,7 @@ package final class Scope: ScriptClock {
 
     package func advance(to target: Int64, _ done: @escaping @Sendable (Int64) -> Void) {
         let mustBegin = run { world in
-            world.flights.advances.append(.init(target: target, done: done))
+            world.flights.advances.append(.init(target: min(target, SimulationClock.end), done: done))
             if world.flights.isStepping { return false }
             world.flights.isStepping = true
             return true

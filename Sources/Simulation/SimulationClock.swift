@@ -10,6 +10,9 @@ package struct SimulationClock: Sendable {
     /// Where `frozen` starts unless told otherwise: 2026-01-01T00:00:00Z.
     package static let frozenStart: Int64 = 1_767_225_600_000_000_000
 
+    /// Where every clock stops: 2201-01-01T00:00:00Z.
+    package static let end: Int64 = 7_289_654_400_000_000_000
+
     package private(set) var mode: Mode
     /// Frozen: the time. Real: what is added to the wall's.
     private var base: Int64

@@ -66,22 +66,25 @@ package enum TimeText {
         return Int64(hours * 3600 + minutes * 60) * (zone[0] == 45 ? -1 : 1)
     }
 
+    /// The longest duration, some 47 years: from the clock's last moment it still leads to a number that fits.
+    package static let longest: Int64 = 1_500_000_000_000_000_000
+
     private static let units: [(name: String, nanoseconds: Int64)] = [
         ("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000),
         ("h", 3_600_000_000_000), ("d", 86_400_000_000_000),
     ]
 
     /// Nanoseconds of a number with one of the units ns, us, ms, s, m, h, d; nil for anything else and for what is
-    /// longer than 100 years.
+    /// longer than `longest`.
     package static func duration(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         let number = bytes.prefix { ($0 >= 48 && $0 <= 57) || $0 == 46 }
         let unit = String(decoding: bytes[number.count...], as: UTF8.self)
         guard let factor = units.first(where: { $0.name == unit })?.nanoseconds else { return nil }
         let parts = number.split(separator: 46, omittingEmptySubsequences: false)
-        guard parts.count <= 2, let whole = decimalDigits(parts[0]), whole <= 3_200_000_000_000_000_000 / Int(factor)
+        guard parts.count <= 2, let whole = decimalDigits(parts[0]).map(Int64.init), whole <= longest / factor
         else { return nil }
-        var total = Int64(whole) * factor
+        var total = whole * factor
         if parts.count == 2 {
             guard parts[1].count <= 9, let fraction = decimalDigits(parts[1]) else { return nil }
             total += Int64(fraction) * factor / power(parts[1].count)

@@ -96,6 +96,23 @@ struct FaultTests {
         #expect(answer.fields.first("Date")?.text == "Thu, 01 Jan 2026 00:00:00 GMT")
     }
 
+    @Test("A clock moved beyond all reason stops at its end, and the server answers on", .pushSim(clock: .frozen))
+    func endOfTime() async throws {
+        let sim = PushSim.current
+        let port = sim.url.port ?? 0
+        for _ in 0..<20 {
+            let answer = try await call(port: port, "POST", "/__pushsim/clock", body: #"{"advance":"17000d"}"#)
+            #expect(answer.status == 200)
+        }
+        await sim.advance(by: .seconds(Int64.max))
+        #expect(try await sim.get("/__pushsim/clock")["now"]?.string == "2201-01-01T00:00:00Z")
+        try sim.setProfile(
+            .json5("{ rules: [ { then: { status: 503, retryAfter: { after: '17000d', date: true } } } ] }"))
+        let client = try sim.client()
+        try await client.send(request(registration))
+        #expect(try await client.answer().status == 503)
+    }
+
     @Test("A scripted 429 has Retry-After and the backend's own error body")
     func scripted() async throws {
         let sim = PushSim.current
