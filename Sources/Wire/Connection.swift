@@ -11,8 +11,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         case playing(Exchange, Playback)
         /// FIN is sent; what still comes is read and dropped, so that the peer sees a clean end.
         case lingering
-        /// Half-closed or stalled on purpose: nothing more is sent.
-        case parked(Exchange)
+        /// Half-closed or stalled on purpose: nothing more is sent. The exchange lasts as long as the connection.
+        case parked(Exchange, Ending)
         case closed
     }
 
@@ -233,7 +233,7 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
             case .playing(let current, let playback) where current === exchange:
                 drop(playback, exchange)
                 end(exchange, .cancelled)
-            case .parked(let current) where current === exchange: break
+            case .parked(let current, let ending) where current === exchange: end(exchange, ending)
             case .reading where announced === exchange: end(exchange, .cancelled)
             default: return
             }
@@ -355,11 +355,10 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     }
 
     private func park(_ exchange: Exchange, _ ending: Ending, _ playback: inout Playback) {
-        state = .parked(exchange)
+        state = .parked(exchange, ending)
         settle(&playback, exchange)
-        end(exchange, ending)
         deadline = .max
-        if inputEnded { close(reset: false) }
+        if inputEnded { peerFinished() }
     }
 
     /// Goes on with what the peer has sent ahead, on a fresh stack.
@@ -437,7 +436,10 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
             want([])
         case .playing(_, let playback):
             if playback.wait != nil || playback.pace != nil { lost() } else { want(wanted.intersection(.writable)) }
-        case .lingering, .parked: close(reset: false)
+        case .parked(let exchange, let ending):
+            end(exchange, ending)
+            close(reset: false)
+        case .lingering: close(reset: false)
         case .closed: break
         }
     }
@@ -452,7 +454,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         case .reading:
             if let announced { end(announced, .clientLeft) }
             announced = nil
-        case .lingering, .parked, .closed: break
+        case .parked(let exchange, let ending): end(exchange, ending)
+        case .lingering, .closed: break
         }
         endUnflushed()
         close(reset: false)
@@ -478,7 +481,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
             drop(playback, exchange)
             end(exchange, .cancelled)
         case .reading: if let announced { end(announced, .cancelled) }
-        case .lingering, .parked, .closed: break
+        case .parked(let exchange, let ending): end(exchange, ending)
+        case .lingering, .closed: break
         }
         announced = nil
         for (exchange, _) in unflushed { end(exchange, .cancelled) }

@@ -81,6 +81,8 @@ struct FaultTests {
         try await client.send(request(registration))
         let received = try await client.receive(patience: 100)
         #expect(received.bytes.isEmpty && received.close == .open)
+        sim.reset()
+        #expect(try await client.receive().close == .reset)
     }
 
     @Test("A delay runs on the simulation clock", .pushSim(clock: .frozen))
