@@ -164,8 +164,8 @@ struct FaultTests {
         #expect((90...166).contains(failures))
     }
 
-    @Test("Lost state and expired tokens are the client's to see")
-    func lostState() async throws {
+    @Test("A token expires at its second call, and stays expired")
+    func expiredToken() async throws {
         let sim = PushSim.current
         try sim.setProfile("expired-token")
         var statuses: [Int] = []
@@ -175,6 +175,22 @@ struct FaultTests {
             statuses.append(try await client.answer().status)
         }
         #expect(statuses == [200, 401, 401])
+    }
+
+    @Test("The server forgets the subscriber once, at its first subscription")
+    func lostState() async throws {
+        let sim = PushSim.current
+        try sim.setProfile("lost-state")
+        let port = sim.url.port ?? 0
+        let fields = [("Authorization", "Bearer a")]
+        var statuses: [Int] = []
+        for _ in 0..<2 {
+            let answer = try await call(port: port, "POST", "/v1/subscriber", fields: fields, body: registration)
+            let id = try #require(try JSONDocument(answer.body).root.member("id")?.string)
+            let target = "/v1/subscription/subscriber/\(id)/topic/d/chat/a"
+            statuses.append(try await call(port: port, "POST", target, fields: fields).status)
+        }
+        #expect(statuses == [452, 200])
     }
 
     @Test("Scopes by header and by base path are one, and apart from the default")
