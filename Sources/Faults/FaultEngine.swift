@@ -11,7 +11,8 @@ package final class FaultEngine: Decider {
     private let regexes: [Regex<AnyRegexOutput>?]
     private var counters: [[Key: Counter]]
     private var start: Int64
-    private var candidates: [Place: [Int]] = [:]
+    /// By the place's number: the rules that may be about it.
+    private var candidates: [Candidates?] = []
 
     private typealias Key = [UInt8]
 
@@ -20,9 +21,9 @@ package final class FaultEngine: Decider {
         var firings = 0
     }
 
-    private struct Place: Hashable {
-        let backend: String?
-        let route: String?
+    private struct Candidates {
+        var rules: [Int] = []
+        var needsBody = false
     }
 
     /// - Parameter now: when the profile starts, on the simulation clock.
@@ -44,38 +45,33 @@ package final class FaultEngine: Decider {
         start = now
     }
 
-    package func needsBody(_ call: Call, backend: String?, route: String?) -> Bool {
-        rules(backend, route).contains { index in
-            let rule = profile.rules[index]
-            return rule.on.needsBody || rule.when.needsBody
-        }
-    }
+    package func needsBody(_ call: Call) -> Bool { candidates(call.place).needsBody }
 
-    package func decide(
-        _ call: Call, backend: String?, route: String?, facts: Facts, now: Int64, draws: Draws
-    ) -> Decision? {
+    package func decide(_ call: Call, now: Int64, draws: Draws) -> Decision? {
         var current: Open?
-        for index in rules(backend, route) {
+        for index in candidates(call.place).rules {
             let rule = profile.rules[index]
-            guard matches(rule.on, index, call, facts) else { continue }
-            let key = Self.key(rule.when.per, call, facts)
+            guard matches(rule.on, index, call) else { continue }
+            let key = Self.key(rule.when.per, call)
             counters[index][key, default: Counter()].calls += 1
             guard current?.isOpen ?? true else { continue }
             let outcome = holds(rule, index, key, now, draws)
             guard outcome.holds else { continue }
             counters[index][key, default: Counter()].firings += 1
-            var open = current ?? Open(decision: Decision())
-            open.decision.rules.append(rule.id)
-            open.decision.draw = open.decision.draw ?? outcome.draw
-            open.decision.actions.merge(rule.then)
+            var open = current ?? Open()
+            open.rules.append(rule.id)
+            open.draw = open.draw ?? outcome.draw
+            open.actions.merge(rule.then)
             open.isOpen = rule.continues
             current = open
         }
-        return current?.decision
+        return current.map { Decision(rules: $0.rules, draw: $0.draw, actions: $0.actions) }
     }
 
     private struct Open {
-        var decision: Decision
+        var rules: [String] = []
+        var draw: Double?
+        var actions = Actions()
         var isOpen = true
     }
 
@@ -92,23 +88,28 @@ package final class FaultEngine: Decider {
         }
     }
 
-    private func rules(_ backend: String?, _ route: String?) -> [Int] {
-        if profile.rules.isEmpty { return [] }
-        let place = Place(backend: backend, route: route)
-        if let known = candidates[place] { return known }
-        let found = profile.rules.indices.filter { index in
-            let on = profile.rules[index].on
-            guard on.side == .request else { return false }
-            if let wanted = on.backend, wanted != backend { return false }
-            if let wanted = on.route, wanted != route { return false }
-            // A path that no backend owns is answered by rules that say what to answer there.
-            return backend != nil || on.path != nil
+    private func candidates(_ place: Place) -> Candidates {
+        if place.number < candidates.count, let known = candidates[place.number] { return known }
+        var found = Candidates()
+        for (index, rule) in profile.rules.enumerated() where Self.isAbout(place, rule.on) {
+            found.rules.append(index)
+            if rule.on.needsBody || rule.when.needsBody { found.needsBody = true }
         }
-        candidates[place] = found
+        while candidates.count <= place.number { candidates.append(nil) }
+        candidates[place.number] = found
         return found
     }
 
-    private func matches(_ on: Matcher, _ index: Int, _ call: Call, _ facts: Facts) -> Bool {
+    private static func isAbout(_ place: Place, _ on: Matcher) -> Bool {
+        guard on.side == .request else { return false }
+        if let wanted = on.backend, wanted != place.backend?.name { return false }
+        if let wanted = on.route, wanted != place.route { return false }
+        // A path that no backend owns is answered by rules that say what to answer there.
+        return place.backend != nil || on.path != nil
+    }
+
+    private func matches(_ on: Matcher, _ index: Int, _ call: Call) -> Bool {
+        let facts = on.needsFacts ? call.facts : Facts()
         if let method = on.method, !call.method.elementsEqual(method) { return false }
         if let path = on.path, !matchesPath(path, index, call.path) { return false }
         if let account = on.account, facts.account.map({ account.matches($0) }) != true { return false }
@@ -146,12 +147,12 @@ package final class FaultEngine: Decider {
         return JSONComparison.missing(wanted.root, in: body.root) == nil
     }
 
-    private static func key(_ per: Condition.Per, _ call: Call, _ facts: Facts) -> Key {
+    private static func key(_ per: Condition.Per, _ call: Call) -> Key {
         switch per {
         case .rule: []
-        case .token: facts.token ?? []
-        case .account: facts.account ?? []
-        case .subscriber: facts.subscriber ?? []
+        case .token: call.facts.token ?? []
+        case .account: call.facts.account ?? []
+        case .subscriber: call.facts.subscriber ?? []
         case .header(let name): call.head.values(name).first ?? []
         }
     }

@@ -44,6 +44,9 @@ package struct Matcher: Sendable {
 
     package init() {}
 
+    /// Whether it asks what the call is about.
+    var needsFacts: Bool { account != nil || token != nil || topic != nil || kind != nil || transport != nil }
+
     /// Whether it can only be judged with the body there: some facts of a call stand in its body.
     var needsBody: Bool { body != nil || token != nil || topic != nil || kind != nil || transport != nil }
 }

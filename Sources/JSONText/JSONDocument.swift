@@ -1,5 +1,7 @@
 /// A JSON text and the flat list of what stands in it. Nothing is decoded before it is asked for.
-package struct JSONDocument: Sendable {
+///
+/// A class, since each of its values refers to it.
+package final class JSONDocument: Sendable {
     package enum Kind: UInt8, Sendable {
         case null, `false`, `true`, number, string, array, object
     }
@@ -37,11 +39,46 @@ package struct JSONDocument: Sendable {
         nodes = try JSONScanner.scan(bytes, dialect, depth)
     }
 
-    package init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
+    package convenience init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
         try self.init(Array(text.utf8), dialect: dialect)
     }
 
     package var root: JSONValue { JSONValue(document: self, index: 0) }
+
+    /// Where the value of a member stands; of several members of that name, the last.
+    func find(_ name: StaticString, in object: Int) -> Int? {
+        nodes.withUnsafeBufferPointer { nodes in
+            bytes.withUnsafeBufferPointer { bytes in
+                guard nodes[object].kind == .object, let text = bytes.baseAddress else { return nil }
+                let end = Int(nodes[object].next)
+                var child = object + 1
+                var found: Int?
+                while child < end {
+                    let value = Int(nodes[child].next)
+                    if Self.isName(nodes[child], text, name) { found = value }
+                    child = Int(nodes[value].next)
+                }
+                return found
+            }
+        }
+    }
+
+    private static func isName(_ node: Node, _ text: UnsafePointer<UInt8>, _ name: StaticString) -> Bool {
+        let length = name.utf8CodeUnitCount
+        let start = text + Int(node.offset)
+        let quotes = start[0] == 34 || start[0] == 39 ? 1 : 0
+        if node.isEscaped {
+            return JSONString.decode(Array(UnsafeBufferPointer(start: start, count: Int(node.length)))[...])
+                .elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: length))
+        }
+        guard Int(node.length) == length + quotes * 2 else { return false }
+        var index = 0
+        while index < length {
+            if start[quotes + index] != name.utf8Start[index] { return false }
+            index += 1
+        }
+        return true
+    }
 
     package func position(_ offset: Int) -> JSONPosition { JSONPosition(offset: offset, in: bytes) }
 }
@@ -85,27 +122,21 @@ package struct JSONValue: Sendable {
     /// so that two different texts never compare as equal.
     package var stringBytes: [UInt8]? {
         guard kind == .string else { return nil }
-        return node.isEscaped ? JSONString.decode(source) : JSONString.inner(source, document.dialect)
+        let node = node
+        if node.isEscaped { return JSONString.decode(source) }
+        return document.bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return [] }
+            let start = base + Int(node.offset)
+            // A bare key of JSON5 has no quotes.
+            let quotes = start[0] == 34 || start[0] == 39 ? 1 : 0
+            return Array(UnsafeBufferPointer(start: start + quotes, count: Int(node.length) - quotes * 2))
+        }
     }
 
     package var string: String? { stringBytes.map { String(decoding: $0, as: UTF8.self) } }
 
     /// Whether this is a string of exactly these bytes.
     package func equals(_ text: StaticString) -> Bool {
-        guard kind == .string else { return false }
-        if !node.isEscaped, document.bytes[Int(node.offset)] == 34 || document.bytes[Int(node.offset)] == 39 {
-            let length = Int(node.length) - 2
-            guard length == text.utf8CodeUnitCount else { return false }
-            return document.bytes.withUnsafeBufferPointer { buffer in
-                var index = 0
-                let start = Int(node.offset) + 1
-                while index < length {
-                    if buffer[start + index] != text.utf8Start[index] { return false }
-                    index += 1
-                }
-                return true
-            }
-        }
         guard let own = stringBytes, own.count == text.utf8CodeUnitCount else { return false }
         return own.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -152,16 +183,8 @@ package struct JSONValue: Sendable {
 
     /// The member of that name; of several, the last, as most readers have it.
     package subscript(_ name: StaticString) -> JSONValue? {
-        guard kind == .object else { return nil }
-        let end = Int(node.next)
-        var child = index + 1
-        var found: Int?
-        while child < end {
-            let value = Int(document.nodes[child].next)
-            if JSONValue(document: document, index: child).equals(name) { found = value }
-            child = Int(document.nodes[value].next)
-        }
-        return found.map { JSONValue(document: document, index: $0) }
+        guard let found = document.find(name, in: index) else { return nil }
+        return JSONValue(document: document, index: found)
     }
 
     /// The member whose name has these bytes; of several, the last.

@@ -1,11 +1,5 @@
 /// The inside of JSON strings.
 enum JSONString {
-    /// What stands between the quotes; of a bare JSON5 key, all of it.
-    static func inner(_ source: ArraySlice<UInt8>, _ dialect: JSONDocument.Dialect) -> [UInt8] {
-        guard let first = source.first, first == 34 || first == 39 else { return Array(source) }
-        return Array(source.dropFirst().dropLast())
-    }
-
     static func decode(_ source: ArraySlice<UInt8>) -> [UInt8] {
         let isQuoted = source.first == 34 || source.first == 39
         let bytes = isQuoted ? source.dropFirst().dropLast() : source

@@ -5,8 +5,6 @@ import PushSimWire
 
 /// The calls under `/__pushsim` (contract control-api.md). They are never faulted, counted or journalled.
 struct ControlAPI {
-    static let prefix = Array<UInt8>("/__pushsim/")
-
     let service: Service
     let scope: Scope
 
@@ -15,13 +13,13 @@ struct ControlAPI {
         self.scope = scope
     }
 
-    func answer(_ exchange: Exchange, _ path: ArraySlice<UInt8>) {
+    func answer(_ exchange: Exchange, _ path: RequestHead.Span) {
         let request = exchange.request
-        let call = Call(request: request, path: path, peerAddress: exchange.peerAddress, baseURL: "")
+        let call = Call(request: request, path: path, peerAddress: exchange.peerAddress)
         do throws(ControlError) {
             try checkAccess(request.head)
             let method = request.head.methodText
-            let name = String(decoding: path, as: UTF8.self)
+            let name = request.head.text(path)
             if name == "inbox", method == "GET" { return try InboxCall(self, exchange).answer(call) }
             if name == "clock", method == "POST" { return try moveClock(try object(call), exchange) }
             let reply = try reply(name, method, call)

@@ -87,7 +87,7 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
         method = entry.call.head.methodText
         target = String(decoding: entry.call.target, as: UTF8.self)
         body = entry.call.body
-        route = entry.route
+        route = entry.call.place.route
         status = entry.status
         rules = entry.decision?.rules ?? []
     }

@@ -45,8 +45,8 @@ struct JournalReport {
     private func matches(_ entry: JournalEntry) -> Bool {
         filters.allSatisfy { filter in
             switch filter.name {
-            case "backend": entry.backend == filter.value
-            case "route": entry.route == filter.value
+            case "backend": entry.call.place.backend?.name == filter.value
+            case "route": entry.call.place.route == filter.value
             case "method": entry.call.method.elementsEqual(filter.value.utf8)
             case "path": entry.call.path.elementsEqual(filter.value.utf8)
             default: entry.status.map(String.init) == filter.value
@@ -56,8 +56,8 @@ struct JournalReport {
 
     static func describe(_ entry: JournalEntry) -> JSON {
         var row: JSON = ["index": .int(entry.index), "time": .string(TimeText.rfc3339(entry.time))]
-        row.set("backend", entry.backend.map { .string($0) } ?? .null)
-        row.set("route", entry.route.map { .string($0) } ?? .null)
+        row.set("backend", entry.call.place.backend.map { .string($0.name) } ?? .null)
+        row.set("route", entry.call.place.route.map { .string($0) } ?? .null)
         row.set("method", .text(Array(entry.call.method)))
         row.set("target", .text(entry.call.target))
         row.set("headers", .array(entry.call.head.headerFields.map { [.text($0.name), .text($0.value)] }))
@@ -66,7 +66,7 @@ struct JournalReport {
             row.set("body_length", .int(digest.length))
             row.set("body_sha256", .string(Hex.text(digest.sha256)))
         }
-        row.set("topic", entry.facts.topic.map { .text($0) } ?? .null)
+        row.set("topic", entry.call.identified.topic.map { .text($0) } ?? .null)
         row.set("rules", .array((entry.decision?.rules ?? []).map { .string($0) }))
         row.set("draw", entry.decision?.draw.map { .number(String($0)) } ?? .null)
         row.set("status", entry.status.map { .int($0) } ?? .null)

@@ -34,6 +34,7 @@ package final class Service: RequestHandler {
     private let heard: (@Sendable (JournalEntry) -> Void)?
     private let currentLimits: Mutex<ServerLimits>
     private let baseURL = Mutex("")
+    private let places: PlaceTable
 
     /// - Parameter heard: told of each call when it is over.
     package init(
@@ -44,14 +45,17 @@ package final class Service: RequestHandler {
         self.home = home
         self.heard = heard
         currentLimits = Mutex(ServerOptions.limits(settings.options))
-        defaultScope = Self.makeScope(settings, route: "", seedName: settings.seedName, home)
+        places = PlaceTable(settings.backends)
+        defaultScope = Self.makeScope(settings, places, route: "", seedName: settings.seedName, home)
     }
 
-    private static func makeScope(_ settings: Settings, route: String, seedName: String, _ home: EventLoop) -> Scope {
+    private static func makeScope(
+        _ settings: Settings, _ places: PlaceTable, route: String, seedName: String, _ home: EventLoop
+    ) -> Scope {
         let seed = settings.profile?.seed ?? settings.seed
         let scope = Scope(
             route: route, clock: settings.clock, draws: Draws(seed: seed, seedName: seedName),
-            options: settings.options, backends: settings.backends, home: home)
+            options: settings.options, places: places, home: home)
         scope.run { world in
             world.templates = settings.templates
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
@@ -60,7 +64,10 @@ package final class Service: RequestHandler {
     }
 
     /// What URLs that the fake hands out begin with.
-    package func setBaseURL(_ url: String) { baseURL.withLock { $0 = url } }
+    package func setBaseURL(_ url: String) {
+        baseURL.withLock { $0 = url }
+        defaultScope.run { $0.baseURL = url }
+    }
 
     /// Replaces the default scope's state with what GET `/state` gave.
     package func loadState(_ bytes: [UInt8]) throws {
@@ -75,9 +82,12 @@ package final class Service: RequestHandler {
     package func scope(named name: [UInt8]) -> Scope? {
         if name == Self.defaultName { return defaultScope }
         guard !name.isEmpty, name.count <= 128, name.allSatisfy(Self.isPathSafe) else { return nil }
+        if let known = others.withLock({ $0[name] }) { return known }
+        let fresh = Self.makeScope(settings, places, route: name.text, seedName: name.text, home)
+        let base = baseURL.withLock { $0 }
+        fresh.run { $0.baseURL = "\(base)/__scope/\(name.text)" }
         return others.withLock { scopes in
-            if let known = scopes[name] { return known }
-            let scope = Self.makeScope(settings, route: name.text, seedName: name.text, home)
+            let scope = scopes[name] ?? fresh
             scopes[name] = scope
             return scope
         }
@@ -94,48 +104,35 @@ package final class Service: RequestHandler {
 
     // MARK: calls
 
-    /// What the service keeps with an exchange.
-    private struct Context: Sendable {
-        let scope: Scope
-        let call: Call
-        /// Decided at the head; what was decided may be that nothing goes wrong.
-        var isDecided = false
-        var decision: Decision?
-    }
-
     private enum Destination {
-        case control(Scope, ArraySlice<UInt8>)
+        case control(Scope, RequestHead.Span)
         case client(Scope, Call)
-        case refused(String)
+        case refused
     }
 
     package func headArrived(_ exchange: Exchange) {
         guard case .client(let scope, let call) = destination(exchange) else { return }
-        let target = Target(call, scope)
         let head = call.head
         let script: WireScript? = scope.run { world in
-            guard world.decider?.needsBody(call, backend: target.backend, route: target.route) != true else {
-                return nil
-            }
-            let facts = target.facts(call, scope)
-            open(call, target, facts, exchange, &world)
-            let decision = decide(call, target, facts, &world)
-            exchange.context = Context(scope: scope, call: call, isDecided: true, decision: decision)
-            let connection = decision?.actions.connection
-            let isRouteless = decision == nil && !target.isRoute
+            guard world.decider?.needsBody(call) != true else { return nil }
+            let entry = open(call, scope, exchange, &world)
+            decide(entry, &world)
+            let connection = entry.decision?.actions.connection
+            let isRouteless = entry.decision == nil && call.place.route == nil
             guard
                 connection == .reset || connection == .stall
-                    || head.expectsContinue && (decision?.actions.status != nil || isRouteless)
+                    || head.expectsContinue && (entry.decision?.actions.status != nil || isRouteless)
             else { return nil }
-            return answer(call, target, facts, decision, scope, &world)
+            return answer(entry, &world)
         }
-        if let script { exchange.finish(script, clock: scope) }
+        if let script { exchange.finish(script) }
     }
 
     package func requestArrived(_ exchange: Exchange) {
         switch destination(exchange) {
-        case .refused(let message):
-            let failure = RequestFailure(status: 400, message: message)
+        case .refused:
+            let failure = RequestFailure(
+                status: 400, message: "A scope's name has 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
             exchange.finish(WireScript(answer(to: failure), end: .fin))
         case .control(let scope, let path): ControlAPI(self, scope).answer(exchange, path)
         case .client(let scope, let call): perform(call, scope, exchange)
@@ -143,85 +140,73 @@ package final class Service: RequestHandler {
     }
 
     private func perform(_ call: Call, _ scope: Scope, _ exchange: Exchange) {
-        let target = Target(call, scope)
-        let facts = target.facts(call, scope)
-        let before = exchange.context as? Context
+        let announced = exchange.context as? JournalEntry
         let script: WireScript = scope.run { world in
-            let decision: Decision?
-            if let before {
-                call.index = before.call.index
-                world.journal.update(call.index) { entry in
-                    entry.call = call
-                    entry.facts = facts
-                }
-                decision = before.decision
+            let entry: JournalEntry
+            if let announced {
+                entry = announced
+                call.index = entry.index
+                entry.call = call
             } else {
-                open(call, target, facts, exchange, &world)
-                decision = decide(call, target, facts, &world)
-                exchange.context = Context(scope: scope, call: call)
+                entry = open(call, scope, exchange, &world)
             }
-            return answer(call, target, facts, decision, scope, &world)
+            if !entry.isDecided { decide(entry, &world) }
+            return answer(entry, &world)
         }
-        exchange.finish(script, clock: scope)
+        exchange.finish(script)
     }
 
     /// Finds out whom a request is for.
     private func destination(_ exchange: Exchange) -> Destination {
-        let request = exchange.request
-        let head = request.head
-        var path = head.bytes[head.path.range]
+        let head = exchange.request.head
+        var path = head.path
         var scope = defaultScope
-        if path.count > 3, path[path.startIndex + 1] == 95, path.starts(with: Self.scopePrefix) {
-            let rest = path.dropFirst(Self.scopePrefix.count)
-            let name = rest.prefix { $0 != Byte.slash }
-            guard let named = self.scope(named: Array(name)) else {
-                return .refused("A scope's name has 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
-            }
+        if Self.begins(path, "/__scope/", head) {
+            let start = Int(path.start) + 9
+            var end = start
+            while end < Int(path.end), head.bytes[end] != Byte.slash { end += 1 }
+            guard let named = self.scope(named: head.slice(.init(start, end))) else { return .refused }
             scope = named
-            path = rest.dropFirst(name.count)
+            path = .init(end, Int(path.end))
         } else if let name = head.value(.scope) {
-            guard let named = self.scope(named: name) else {
-                return .refused("A scope's name has 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
-            }
+            guard let named = self.scope(named: name) else { return .refused }
             scope = named
         }
-        if path.count > 3, path[path.startIndex + 1] == 95, path.starts(with: ControlAPI.prefix) {
-            return .control(scope, path.dropFirst(ControlAPI.prefix.count))
+        if Self.begins(path, "/__pushsim/", head) {
+            return .control(scope, .init(Int(path.start) + 11, Int(path.end)))
         }
-        let base = baseURL.withLock { $0 } + (scope.route.isEmpty ? "" : "/__scope/\(scope.route)")
-        return .client(scope, Call(request: request, path: path, peerAddress: exchange.peerAddress, baseURL: base))
+        let (place, match) = scope.places.find(head, path)
+        return .client(
+            scope,
+            Call(request: exchange.request, path: path, peerAddress: exchange.peerAddress, place: place, match: match))
     }
 
-    private static let scopePrefix = Array<UInt8>("/__scope/")
-
-    private func open(
-        _ call: Call, _ target: Target, _ facts: Facts, _ exchange: Exchange, _ world: inout World
-    ) {
-        let index = world.journal.reserve()
-        call.index = index
-        world.openExchanges[index] = exchange
-        guard world.journal.isOn else { return }
-        world.journal.open(
-            JournalEntry(
-                index: index, time: world.clock.now, call: call, backend: target.backend, route: target.route,
-                facts: facts))
+    private static func begins(_ path: RequestHead.Span, _ prefix: StaticString, _ head: RequestHead) -> Bool {
+        let length = prefix.utf8CodeUnitCount
+        return path.count >= length && head.equals(.init(Int(path.start), Int(path.start) + length), prefix)
     }
 
-    private func decide(_ call: Call, _ target: Target, _ facts: Facts, _ world: inout World) -> Decision? {
-        guard let decider = world.decider else { return nil }
-        let decision = decider.decide(
-            call, backend: target.backend, route: target.route, facts: facts, now: world.clock.now, draws: world.draws)
-        if let decision { world.journal.update(call.index) { $0.decision = decision } }
-        return decision
+    private func open(_ call: Call, _ scope: Scope, _ exchange: Exchange, _ world: inout World) -> JournalEntry {
+        let entry = world.journal.open(call, exchange, time: world.clock.now)
+        exchange.context = entry
+        exchange.clock = scope
+        return entry
+    }
+
+    private func decide(_ entry: JournalEntry, _ world: inout World) {
+        entry.isDecided = true
+        guard let decider = world.decider else { return }
+        entry.decision = decider.decide(entry.call, now: world.clock.now, draws: world.draws)
     }
 
     /// Lets the fault or the backend answer, and notes the answer in the journal.
-    private func answer(
-        _ call: Call, _ target: Target, _ facts: Facts, _ decision: Decision?, _ scope: Scope, _ world: inout World
-    ) -> WireScript {
-        let actions = decision?.actions ?? Actions()
-        let state = target.state(world)
-        if let what = actions.lose { state?.lose(what, facts, call, &world) }
+    private func answer(_ entry: JournalEntry, _ world: inout World) -> WireScript {
+        guard let actions = entry.decision?.actions else {
+            return WireScript(write(backendAnswer(entry.call, &world), entry, &world))
+        }
+        let call = entry.call
+        let state = state(call, world)
+        if let what = actions.lose { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }
         var steps: [WireScript.Step] = actions.delay.map { [.wait($0)] } ?? []
         switch actions.connection {
@@ -230,38 +215,48 @@ package final class Service: RequestHandler {
         case .stall: return WireScript(steps, end: .stall)
         case nil: break
         }
-        var answer: Answer
-        if let status = actions.status {
-            answer = Scripted.answer(status, actions, state, call, &world)
-        } else if let state, let match = target.match {
-            answer = state.answer(match, call, facts, &world)
-        } else {
-            answer = Answer(Neutral.notFound(scope.backends))
-        }
-        answer.response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
-        if answer.closes { answer.response.fields.append(Self.close) }
-        let bytes = answer.response.bytes(isHead: call.head.equals(call.head.method, "HEAD"))
-        let status = answer.response.status
-        world.journal.update(call.index) { entry in
-            entry.answer = bytes
-            entry.status = status
-        }
+        let answer =
+            if let status = actions.status {
+                Scripted.answer(status, actions, state, call, &world)
+            } else {
+                backendAnswer(call, &world)
+            }
+        let (bytes, end) = write(answer, entry, &world)
         steps.append(.bytes(bytes))
-        return WireScript(steps, end: answer.closes ? .fin : .keep)
+        return WireScript(steps, end: end)
+    }
+
+    private func state(_ call: Call, _ world: World) -> (any BackendState)? {
+        call.place.backendNumber < 0 ? nil : world.states[call.place.backendNumber]
+    }
+
+    private func backendAnswer(_ call: Call, _ world: inout World) -> Answer {
+        guard let match = call.match, let state = state(call, world) else {
+            return Answer(Neutral.notFound(settings.backends))
+        }
+        return state.answer(match, call, &world)
+    }
+
+    private func write(
+        _ answer: Answer, _ entry: JournalEntry, _ world: inout World
+    ) -> (bytes: [UInt8], end: WireScript.End) {
+        var response = answer.response
+        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
+        if answer.closes { response.fields.append(Self.close) }
+        let head = entry.call.head
+        let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
+        entry.answer = bytes
+        entry.status = response.status
+        return (bytes, answer.closes ? .fin : .keep)
     }
 
     private static let dateName = Array<UInt8>("Date")
     static let close = HeaderField("Connection", "close")
 
     package func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {
-        guard let context = exchange.context as? Context else { return }
-        let index = context.call.index
-        let heard = heard
-        let entry: JournalEntry? = context.scope.run { world in
-            world.openExchanges[index] = nil
-            return world.journal.close(index, ending, wanted: heard != nil)
-        }
-        if let entry { heard?(entry) }
+        guard let entry = exchange.context as? JournalEntry, let scope = exchange.clock as? Scope else { return }
+        let wasOpen = scope.run { $0.journal.close(entry, ending) }
+        if wasOpen { heard?(entry) }
     }
 
     package func answer(to failure: RequestFailure) -> [UInt8] {
@@ -274,33 +269,6 @@ package final class Service: RequestHandler {
             ], body: body.bytes
         ).bytes()
     }
-}
-
-/// Which backend and route a call is for.
-struct Target: Sendable {
-    private let number: Int?
-    let match: RouteMatch?
-    let backend: String?
-    let route: String?
-
-    init(_ call: Call, _ scope: Scope) {
-        for (index, backend) in scope.backends.enumerated() {
-            guard let match = backend.match(method: call.method, path: call.path) else { continue }
-            (number, self.match, self.backend) = (index, match, backend.name)
-            if case .route(let found, _) = match { route = backend.table.routes[found].name } else { route = nil }
-            return
-        }
-        (number, match, backend, route) = (nil, nil, nil, nil)
-    }
-
-    var isRoute: Bool { route != nil }
-
-    func facts(_ call: Call, _ scope: Scope) -> Facts {
-        guard let number, case .route(let route, let parameters) = match else { return Facts() }
-        return scope.backends[number].identify(route, parameters, call)
-    }
-
-    func state(_ world: World) -> (any BackendState)? { number.map { world.states[$0] } }
 }
 
 /// Answers that no backend gives.

@@ -14,7 +14,7 @@ package protocol Backend: Sendable {
     var tokenFaults: [String] { get }
     var kinds: [String] { get }
     /// Nil where the path is not this backend's.
-    func match(method: ArraySlice<UInt8>, path: ArraySlice<UInt8>) -> RouteMatch?
+    func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch?
     func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts
     /// - Parameter firstObligation: the ledger's number of its first obligation.
     func makeState(firstObligation: Int) -> any BackendState
@@ -23,11 +23,11 @@ package protocol Backend: Sendable {
 /// What a backend knows in one scope. Used under the scope's lock.
 package protocol BackendState: AnyObject {
     func optionsChanged(_ options: OptionValues)
-    func answer(_ match: RouteMatch, _ call: Call, _ facts: Facts, _ world: inout World) -> Answer
+    func answer(_ match: RouteMatch, _ call: Call, _ world: inout World) -> Answer
     /// The answer with a scripted status and no scripted body.
     func scripted(_ status: Int, _ call: Call, _ world: inout World) -> Answer
     /// Loses what `what` names of the call's subject, as a server that forgets.
-    func lose(_ what: String, _ facts: Facts, _ call: Call, _ world: inout World)
+    func lose(_ what: String, _ call: Call, _ world: inout World)
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
     /// A call under `/__pushsim/<backend>/`; nil where there is none of that name.
     func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError)

@@ -1,14 +1,18 @@
 package import PushSimWire
 
 /// What the fault engine decided for one call: the rules that fired and what they want done.
-package struct Decision: Sendable {
+package final class Decision: Sendable {
     /// In the order in which they acted.
-    package var rules: [String] = []
+    package let rules: [String]
     /// The number drawn, where a probability was asked.
-    package var draw: Double?
-    package var actions = Actions()
+    package let draw: Double?
+    package let actions: Actions
 
-    package init() {}
+    package init(rules: [String], draw: Double?, actions: Actions) {
+        self.rules = rules
+        self.draw = draw
+        self.actions = actions
+    }
 }
 
 /// What a profile may want done to a call. What is nil is left as it is.
@@ -62,9 +66,9 @@ package struct Actions: Sendable {
 /// What decides about faults. It is part of the world of its scope, and asked under the scope's lock.
 package protocol Decider: AnyObject {
     /// Whether the decision for this call can only fall once the body is there.
-    func needsBody(_ call: Call, backend: String?, route: String?) -> Bool
+    func needsBody(_ call: Call) -> Bool
     /// Decides, once for each call.
-    func decide(_ call: Call, backend: String?, route: String?, facts: Facts, now: Int64, draws: Draws) -> Decision?
+    func decide(_ call: Call, now: Int64, draws: Draws) -> Decision?
     /// Forgets counters, quotas and states; the profile stays.
     func reset(now: Int64)
     /// The profile's text, for GET `/profile`; nil where there is none.

@@ -1,3 +1,4 @@
+import CPushSimSystem
 package import PushSimWebPush
 
 /// What looks like chance: a pure function of seed, seed name, purpose, natural key and index (DESIGN.md, decision 5).
@@ -12,13 +13,17 @@ package struct Draws: Hashable, Sendable {
 
     /// 32 octets: SHA-256 over the parts, each behind its length in four octets, most significant first.
     package func octets(_ purpose: StaticString, _ key: [[UInt8]], index: Int = 0) -> [UInt8] {
-        var message: [UInt8] = []
-        message.reserveCapacity(128)
-        Self.append(Self.octets(of: seed), &message)
-        Self.append(seedName, &message)
-        Self.append(Array(UnsafeBufferPointer(start: purpose.utf8Start, count: purpose.utf8CodeUnitCount)), &message)
-        for part in key { Self.append(part, &message) }
-        Self.append(Self.octets(of: UInt64(truncatingIfNeeded: index)), &message)
+        var size = 12 + 4 + seedName.count + 4 + purpose.utf8CodeUnitCount + 12
+        for part in key { size += 4 + part.count }
+        let message = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            var writer = PartWriter(next: UnsafeMutableRawPointer(buffer.baseAddress))
+            writer.put(seed)
+            writer.put(seedName, seedName.count)
+            writer.put(purpose.utf8Start, purpose.utf8CodeUnitCount)
+            for part in key { writer.put(part, part.count) }
+            writer.put(UInt64(truncatingIfNeeded: index))
+            count = size
+        }
         return Digest.sha256(message)
     }
 
@@ -35,12 +40,26 @@ package struct Draws: Hashable, Sendable {
 
     /// A version 4 UUID (RFC 9562), lower case.
     package func uuid(_ purpose: StaticString, _ key: [[UInt8]], index: Int = 0) -> [UInt8] {
-        var raw = Array(octets(purpose, key, index: index).prefix(16))
+        var raw = octets(purpose, key, index: index)
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
-        var text = Hex.bytes(raw)
-        for position in [20, 16, 12, 8] { text.insert(45, at: position) }
-        return text
+        let digits = Hex.bytes(raw)
+        return [UInt8](unsafeUninitializedCapacity: 36) { buffer, count in
+            digits.withUnsafeBufferPointer { digits in
+                var index = 0
+                var next = 0
+                while index < 36 {
+                    if index == 8 || index == 13 || index == 18 || index == 23 {
+                        buffer[index] = 45
+                    } else {
+                        buffer[index] = digits[next]
+                        next += 1
+                    }
+                    index += 1
+                }
+            }
+            count = 36
+        }
     }
 
     /// A P-256 key pair.
@@ -51,24 +70,23 @@ package struct Draws: Hashable, Sendable {
         }
         return nil
     }
+}
 
-    private static func append(_ part: [UInt8], _ message: inout [UInt8]) {
-        let count = UInt32(truncatingIfNeeded: part.count)
-        message.append(UInt8(truncatingIfNeeded: count >> 24))
-        message.append(UInt8(truncatingIfNeeded: count >> 16))
-        message.append(UInt8(truncatingIfNeeded: count >> 8))
-        message.append(UInt8(truncatingIfNeeded: count))
-        message.append(contentsOf: part)
+/// Writes parts, each behind its length, into memory whose size was reckoned beforehand.
+private struct PartWriter {
+    var next: UnsafeMutableRawPointer?
+
+    mutating func put(_ part: UnsafePointer<UInt8>, _ count: Int) {
+        guard let target = next else { return }
+        target.storeBytes(of: UInt32(truncatingIfNeeded: count).bigEndian, as: UInt32.self)
+        memcpy(target + 4, part, count)
+        next = target + 4 + count
     }
 
-    private static func octets(of number: UInt64) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 8) { buffer, count in
-            var index = 0
-            while index < 8 {
-                buffer[index] = UInt8(truncatingIfNeeded: number >> UInt64(56 - index * 8))
-                index += 1
-            }
-            count = 8
-        }
+    mutating func put(_ number: UInt64) {
+        guard let target = next else { return }
+        target.storeBytes(of: UInt32(8).bigEndian, as: UInt32.self)
+        (target + 4).storeBytes(of: number.bigEndian, as: UInt64.self)
+        next = target + 12
     }
 }

@@ -1,3 +1,6 @@
+import CPushSimSystem
+package import PushSimWire
+
 /// One route of a backend.
 package struct RouteDescription: Hashable, Sendable {
     package let name: String
@@ -6,7 +9,10 @@ package struct RouteDescription: Hashable, Sendable {
     package let pattern: String
     package let about: String
     fileprivate let methodBytes: [UInt8]
-    fileprivate let segments: [Segment]
+    /// The path up to its first placeholder.
+    fileprivate let prefix: [UInt8]
+    /// What follows the prefix, segment by segment.
+    fileprivate let rest: [Segment]
 
     fileprivate enum Segment: Hashable, Sendable {
         case literal([UInt8])
@@ -20,10 +26,16 @@ package struct RouteDescription: Hashable, Sendable {
         self.pattern = pattern
         self.about = about
         methodBytes = Array(method.utf8)
-        segments = pattern.utf8.dropFirst().split(separator: 47, omittingEmptySubsequences: false).map { part in
-            if part.first == 123 { return part.dropLast().last == 46 ? .rest : .one }
-            return .literal(Array(part))
-        }
+        let bytes = Array(pattern.utf8)
+        let start = bytes.firstIndex(of: 123) ?? bytes.count
+        prefix = Array(bytes[..<start])
+        rest =
+            start == bytes.count
+            ? []
+            : bytes[start...].split(separator: 47, omittingEmptySubsequences: false).map { part in
+                if part.first == 123 { return part.dropLast().last == 46 ? .rest : .one }
+                return .literal(Array(part))
+            }
     }
 }
 
@@ -44,12 +56,12 @@ package struct RouteTable: Sendable {
     package init(_ routes: [RouteDescription]) { self.routes = routes }
 
     /// The route, or nil where the path leads nowhere.
-    package func match(method: ArraySlice<UInt8>, path: ArraySlice<UInt8>) -> RouteMatch? {
+    package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
         var allowed: [String] = []
         var index = 0
         while index < routes.count {
-            if let taken = Self.take(routes[index].segments, path) {
-                if routes[index].methodBytes.elementsEqual(method) { return .route(index, taken) }
+            if let taken = Self.take(routes[index], head, path) {
+                if Self.holds(routes[index].methodBytes, head, head.method) { return .route(index, taken) }
                 if !allowed.contains(routes[index].method) { allowed.append(routes[index].method) }
             }
             index += 1
@@ -57,31 +69,39 @@ package struct RouteTable: Sendable {
         return allowed.isEmpty ? nil : .wrongMethod(allowed)
     }
 
-    private static func take(_ segments: [RouteDescription.Segment], _ path: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]?
-    {
+    /// Whether these very bytes stand there.
+    private static func holds(_ text: [UInt8], _ head: RequestHead, _ span: RequestHead.Span) -> Bool {
+        span.count == text.count && begins(text, head, span)
+    }
+
+    private static func begins(_ text: [UInt8], _ head: RequestHead, _ span: RequestHead.Span) -> Bool {
+        span.count >= text.count && pushsim_equal_at(head.bytes, Int(span.start), text, text.count) == 1
+    }
+
+    private static func take(
+        _ route: RouteDescription, _ head: RequestHead, _ path: RequestHead.Span
+    ) -> [ArraySlice<UInt8>]? {
+        guard begins(route.prefix, head, path) else { return nil }
+        if route.rest.isEmpty { return path.count == route.prefix.count ? [] : nil }
+        let bytes = head.bytes
+        let end = Int(path.end)
         var taken: [ArraySlice<UInt8>] = []
-        var position = path.startIndex
-        let end = path.endIndex
-        for segment in segments {
-            guard position < end, path[position] == 47 else { return nil }
-            position += 1
+        var position = Int(path.start) + route.prefix.count
+        for (number, segment) in route.rest.enumerated() {
+            if number > 0 {
+                guard position < end, bytes[position] == Byte.slash else { return nil }
+                position += 1
+            }
             if case .rest = segment {
-                taken.append(path[position..<end])
+                taken.append(bytes[position..<end])
                 return taken
             }
             var stop = position
+            while stop < end, bytes[stop] != Byte.slash { stop += 1 }
             if case .literal(let text) = segment {
-                guard end - position >= text.count else { return nil }
-                var offset = 0
-                while offset < text.count {
-                    if path[position + offset] != text[offset] { return nil }
-                    offset += 1
-                }
-                stop = position + text.count
-                guard stop == end || path[stop] == 47 else { return nil }
+                guard bytes[position..<stop].elementsEqual(text) else { return nil }
             } else {
-                while stop < end, path[stop] != 47 { stop += 1 }
-                taken.append(path[position..<stop])
+                taken.append(bytes[position..<stop])
             }
             position = stop
         }

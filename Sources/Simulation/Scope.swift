@@ -10,7 +10,8 @@ package final class Scope: ScriptClock {
     /// Path-safe; empty for a scope with a listener of its own.
     package let route: String
     package let home: EventLoop
-    package let backends: [any Backend]
+    package let places: PlaceTable
+    package var backends: [any Backend] { places.backends }
     private let world: Mutex<World>
     private let alarm: Mutex<Alarm>
 
@@ -22,13 +23,13 @@ package final class Scope: ScriptClock {
     }
 
     package init(
-        route: String, clock: SimulationClock, draws: Draws, options: OptionValues, backends: [any Backend],
+        route: String, clock: SimulationClock, draws: Draws, options: OptionValues, places: PlaceTable,
         home: EventLoop
     ) {
         self.route = route
         self.home = home
-        self.backends = backends
-        world = Mutex(World(clock: clock, draws: draws, options: options, backends: backends))
+        self.places = places
+        world = Mutex(World(clock: clock, draws: draws, options: options, backends: places.backends))
         alarm = Mutex(Alarm())
     }
 

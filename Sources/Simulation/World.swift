@@ -1,4 +1,4 @@
-package import PushSimWire
+import PushSimWire
 
 /// All that one scope knows. It lives behind the lock of its `Scope`.
 package struct World {
@@ -11,12 +11,12 @@ package struct World {
     package var states: [any BackendState]
     package var decider: (any Decider)?
     package var templates: [String: [UInt8]] = [:]
+    /// What URLs that the fake hands out begin with: scheme, host and base path.
+    package var baseURL = ""
     var timers = TimerHeap<@Sendable () -> Void>()
     var flights = Flights()
     /// What is to be done once the lock is gone, in order.
     var effects: [@Sendable () -> Void] = []
-    /// Exchanges that are not over, by journal index.
-    package var openExchanges: [Int: Exchange] = [:]
 
     init(clock: SimulationClock, draws: Draws, options: OptionValues, backends: [any Backend]) {
         self.clock = clock
@@ -57,13 +57,12 @@ package struct World {
     /// Empties the scope; options, profile, seed and clock stay.
     mutating func reset() {
         for state in states { state.reset() }
+        let exchanges = journal.openExchanges
         journal.reset()
         inboxes.reset()
         ledger.reset()
         timers.removeAll()
         decider?.reset(now: clock.now)
-        let exchanges = openExchanges.sorted { $0.key < $1.key }.map(\.value)
-        openExchanges = [:]
         for exchange in exchanges { after { exchange.abort() } }
     }
 }

@@ -5,16 +5,21 @@ package enum Digest {
 
 /// Lower-case hexadecimal text.
 package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    package static func bytes(_ raw: some Sequence<UInt8>) -> [UInt8] {
-        var out: [UInt8] = []
-        for byte in raw {
-            out.append(digits[Int(byte >> 4)])
-            out.append(digits[Int(byte & 15)])
+    package static func bytes(_ raw: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: raw.count * 2) { buffer, count in
+            raw.withUnsafeBufferPointer { raw in
+                guard let source = raw.baseAddress, let target = buffer.baseAddress else { return }
+                let digits = ("0123456789abcdef" as StaticString).utf8Start
+                var index = 0
+                while index < raw.count {
+                    target[index * 2] = digits[Int(source[index] >> 4)]
+                    target[index * 2 + 1] = digits[Int(source[index] & 15)]
+                    index += 1
+                }
+            }
+            count = raw.count * 2
         }
-        return out
     }
 
-    package static func text(_ raw: some Sequence<UInt8>) -> String { String(decoding: bytes(raw), as: UTF8.self) }
+    package static func text(_ raw: [UInt8]) -> String { String(decoding: bytes(raw), as: UTF8.self) }
 }

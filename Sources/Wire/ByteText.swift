@@ -56,12 +56,50 @@ extension [UInt8] {
         return start == 0 && end == count ? self : Array(self[start..<end])
     }
 
+    /// Appends the UTF-8 bytes of `text`.
+    package mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Equality by one comparison of memory, which is fast in debug builds too.
+    package func isSame(as other: [UInt8]) -> Bool {
+        count == other.count && memcmp(self, other, count) == 0
+    }
+
+    package func isSame(as text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount && starts(with: text)
+    }
+
+    /// Whether the bytes are UTF-8.
+    package var isUTF8: Bool {
+        let isASCII = withUnsafeBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return true }
+            var index = 0
+            while index < buffer.count {
+                if base[index] >= 128 { return false }
+                index += 1
+            }
+            return true
+        }
+        return isASCII || String(validating: self, as: UTF8.self) != nil
+    }
+
     package func starts(with prefix: StaticString) -> Bool {
         let length = prefix.utf8CodeUnitCount
-        return withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, bytes.count >= length else { return length == 0 }
-            return memcmp(base, prefix.utf8Start, length) == 0
-        }
+        return count >= length && memcmp(self, prefix.utf8Start, length) == 0
+    }
+}
+
+/// Bytes as the key of a table, hashed at one stroke.
+package struct ByteKey: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package static func == (left: ByteKey, right: ByteKey) -> Bool { left.bytes.isSame(as: right.bytes) }
+
+    package func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 

@@ -27,49 +27,37 @@ protocol ExchangeSink: AnyObject, Sendable {
 }
 
 /// One request and the one answer to it.
-package final class Exchange: Sendable {
+///
+/// `@unchecked Sendable`: `request` is set before the handler hears of the exchange, or, for one that was announced at
+/// its head, on the connection's loop before the handler hears of the whole; `context` and `clock` are set by the handler
+/// before it finishes the exchange, and read after that, which `finished` orders.
+package final class Exchange: @unchecked Sendable {
     private let finished = Atomic<Bool>(false)
-    private let contents: Mutex<Contents>
     private let sink: any ExchangeSink
     package let peerAddress: String
-
-    private struct Contents {
-        var request: Request
-        var context: (any Sendable)?
-        var clock: (any ScriptClock)?
-    }
+    package private(set) var request: Request
+    /// What the handler wants to find again at the next call for this exchange.
+    package var context: AnyObject?
+    /// What the waits of the answer run on; an answer without waits needs none.
+    package var clock: (any ScriptClock)?
 
     init(_ request: Request, peerAddress: String, sink: any ExchangeSink) {
-        contents = Mutex(Contents(request: request))
+        self.request = request
         self.peerAddress = peerAddress
         self.sink = sink
     }
 
-    package var request: Request { contents.withLock { $0.request } }
-
-    /// What the handler wants to find again at the next call for this exchange.
-    package var context: (any Sendable)? {
-        get { contents.withLock { $0.context } }
-        set { contents.withLock { $0.context = newValue } }
-    }
-
-    var clock: (any ScriptClock)? { contents.withLock { $0.clock } }
-
     func setBody(_ body: [UInt8], _ trailers: [HeaderField]) {
-        contents.withLock {
-            $0.request.body = body
-            $0.request.trailers = trailers
-        }
+        request.body = body
+        request.trailers = trailers
     }
 
     package var isFinished: Bool { finished.load(ordering: .acquiring) }
 
     /// Answers, from any thread. Only the first call counts: afterwards it does nothing and says so.
-    /// - Parameter clock: what the script's waits run on; a script without waits needs none.
     @discardableResult
-    package func finish(_ script: WireScript, clock: (any ScriptClock)? = nil) -> Bool {
+    package func finish(_ script: WireScript) -> Bool {
         if finished.exchange(true, ordering: .acquiringAndReleasing) { return false }
-        if let clock { contents.withLock { $0.clock = clock } }
         sink.play(script, of: self)
         return true
     }

@@ -4,15 +4,15 @@ enum Framing {
         try checkHost(head)
         if let connection = head[.connection] { applyConnection(connection, head) }
         if let expect = head[.expect] {
-            guard head.slice(expect).equalsIgnoringCase(Array("100-continue")) else {
+            guard !head.isRepeated(.expect), head.slice(expect).equalsIgnoringCase(Array("100-continue")) else {
                 throw RequestFailure(status: 417, message: "Only Expect: 100-continue can be met.")
             }
             head.expectsContinue = head.minorVersion == 1
         }
         if head[.transferEncoding] != nil {
             try applyTransferEncoding(head)
-        } else if head[.contentLength] != nil {
-            head.framing = try contentLength(head)
+        } else if let length = head[.contentLength] {
+            head.framing = try contentLength(head, length)
         }
     }
 
@@ -21,19 +21,27 @@ enum Framing {
             if head.minorVersion == 1 { throw .bad("The Host field is missing.") }
             return
         }
-        if head.fields.count > 1, head.values("host").count > 1 { throw .bad("There is more than one Host field.") }
-        var index = Int(host.start)
-        while index < Int(host.end) {
-            let byte = head.bytes[index]
-            if byte <= Byte.space || byte == Byte.comma || byte == Byte.slash || byte == 64 || byte >= 127 {
-                throw .bad("The Host field is no host.")
+        if head.isRepeated(.host) { throw .bad("There is more than one Host field.") }
+        guard isHost(head, host) else { throw .bad("The Host field is no host.") }
+    }
+
+    private static func isHost(_ head: RequestHead, _ host: RequestHead.Span) -> Bool {
+        head.bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            var index = Int(host.start)
+            while index < Int(host.end) {
+                let byte = base[index]
+                if byte <= Byte.space || byte == Byte.comma || byte == Byte.slash || byte == 64 || byte >= 127 {
+                    return false
+                }
+                index += 1
             }
-            index += 1
+            return true
         }
     }
 
     private static func applyConnection(_ value: RequestHead.Span, _ head: RequestHead) {
-        if head.equals(value, "keep-alive") {
+        if !head.isRepeated(.connection), head.equals(value, "keep-alive") {
             head.keepAlive = true
             return
         }
@@ -69,15 +77,23 @@ enum Framing {
         head.framing = .chunked
     }
 
-    private static func contentLength(_ head: RequestHead) throws(RequestFailure) -> RequestHead.Framing {
-        let values = head.values("content-length")
-        guard let first = values.first, values.allSatisfy({ $0 == first }) else {
+    private static func contentLength(
+        _ head: RequestHead, _ first: RequestHead.Span
+    ) throws(RequestFailure) -> RequestHead.Framing {
+        let text = head.slice(first)
+        if head.isRepeated(.contentLength), !head.values("content-length").allSatisfy({ $0 == text }) {
             throw .bad("There are several Content-Length fields that differ.")
         }
-        guard !first.isEmpty, first.allSatisfy({ $0 >= 48 && $0 <= 57 }) else {
-            throw .bad("The Content-Length is not a number.")
+        var length = 0
+        var index = 0
+        while index < text.count {
+            let digit = text[index]
+            guard digit >= 48, digit <= 57 else { throw .bad("The Content-Length is not a number.") }
+            // Beyond any limit it does not matter how far.
+            if length < 1 << 50 { length = length * 10 + Int(digit - 48) }
+            index += 1
         }
-        guard let length = decimalDigits(first) else { throw .bodyTooLarge }
+        if index == 0 { throw .bad("The Content-Length is not a number.") }
         return length == 0 ? .none : .length(length)
     }
 }

@@ -74,7 +74,9 @@ enum HeadParser {
             pathEnd += 1
         }
         head.path = .init(pathStart, pathEnd)
-        if pathEnd < end { head.query = .init(pathEnd + 1, end) }
+        guard pathEnd < end else { return }
+        head.query = .init(pathEnd + 1, end)
+        guard memchr(bytes + pathEnd, 35, end - pathEnd) == nil else { throw .bad("The target has a fragment.") }
     }
 
     private static func hasPrefix(
@@ -121,8 +123,7 @@ enum HeadParser {
         case 17: known = matches(bytes, start, "transfer-encoding") ? .transferEncoding : nil
         default: known = nil
         }
-        guard let known, head.knownIndex(known) == 255, head.fields.count < 255 else { return }
-        head.setKnown(known, head.fields.count)
+        if let known { head.note(known) }
     }
 
     private static func matches(_ bytes: UnsafePointer<UInt8>, _ start: Int, _ name: StaticString) -> Bool {

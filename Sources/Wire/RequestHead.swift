@@ -49,22 +49,44 @@ package final class RequestHead: @unchecked Sendable {
     package internal(set) var framing = Framing.none
     package internal(set) var expectsContinue = false
     package internal(set) var keepAlive = true
-    var known: (UInt64, UInt64) = (.max, .max)
+    /// Where the first field of each known name stands: four indices of 16 bits in a word.
+    private var known: (UInt64, UInt64, UInt64) = (.max, .max, .max)
+    /// One bit for each known name that stands more than once.
+    var repeated: UInt32 = 0
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// No request at all.
     package static let empty = RequestHead(bytes: [])
 
-    package func slice(_ span: Span) -> [UInt8] { Array(bytes[span.range]) }
+    package func slice(_ span: Span) -> [UInt8] {
+        bytes.withUnsafeBufferPointer { buffer in
+            guard let base = buffer.baseAddress, span.count > 0 else { return [] }
+            return Array(UnsafeBufferPointer(start: base + Int(span.start), count: span.count))
+        }
+    }
 
     package func text(_ span: Span) -> String { String(decoding: bytes[span.range], as: UTF8.self) }
 
     package func equals(_ span: Span, _ text: StaticString) -> Bool {
+        span.count == text.utf8CodeUnitCount
+            && pushsim_equal_at(bytes, Int(span.start), text.utf8Start, span.count) == 1
+    }
+
+    /// - Parameter text: in lower case.
+    package func equalsIgnoringCase(_ span: Span, _ text: StaticString) -> Bool {
         guard span.count == text.utf8CodeUnitCount else { return false }
-        return bytes.withUnsafeBytes { raw in
-            guard let base = raw.baseAddress else { return false }
-            return memcmp(base + Int(span.start), text.utf8Start, span.count) == 0
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            let wanted = text.utf8Start
+            let start = Int(span.start)
+            var index = 0
+            while index < span.count {
+                let byte = base[start + index]
+                if (byte >= 65 && byte <= 90 ? byte | 32 : byte) != wanted[index] { return false }
+                index += 1
+            }
+            return true
         }
     }
 
@@ -73,22 +95,35 @@ package final class RequestHead: @unchecked Sendable {
     /// The value of one of the known fields: of several with that name, the first.
     package subscript(_ name: Known) -> Span? {
         let index = knownIndex(name)
-        return index == 255 ? nil : fields[index].value
+        return index == Self.absent ? nil : fields[index].value
     }
 
     package func value(_ name: Known) -> [UInt8]? { self[name].map(slice) }
 
-    func knownIndex(_ name: Known) -> Int {
+    private static let absent = 0xFFFF
+
+    private func knownIndex(_ name: Known) -> Int {
         let raw = name.rawValue
-        let word = raw < 8 ? known.0 : known.1
-        return Int(truncatingIfNeeded: word >> UInt64((raw & 7) * 8)) & 255
+        let word = raw < 4 ? known.0 : raw < 8 ? known.1 : known.2
+        return Int(truncatingIfNeeded: word >> UInt64((raw & 3) * 16)) & Self.absent
     }
 
-    func setKnown(_ name: Known, _ index: Int) {
-        let shift = UInt64((name.rawValue & 7) * 8)
-        let mask = ~(UInt64(255) << shift)
-        let bits = UInt64(truncatingIfNeeded: index & 255) << shift
-        if name.rawValue < 8 { known.0 = known.0 & mask | bits } else { known.1 = known.1 & mask | bits }
+    func isRepeated(_ name: Known) -> Bool { repeated & 1 << UInt32(name.rawValue) != 0 }
+
+    /// Notes that the field about to be appended has that name.
+    func note(_ name: Known) {
+        guard knownIndex(name) == Self.absent else {
+            repeated |= 1 << UInt32(name.rawValue)
+            return
+        }
+        let shift = UInt64((name.rawValue & 3) * 16)
+        let mask = ~(UInt64(Self.absent) << shift)
+        let bits = UInt64(truncatingIfNeeded: fields.count) << shift
+        switch name.rawValue {
+        case ..<4: known.0 = known.0 & mask | bits
+        case ..<8: known.1 = known.1 & mask | bits
+        default: known.2 = known.2 & mask | bits
+        }
     }
 
     /// All values of the fields with that name, in order, as sent.

@@ -44,20 +44,25 @@ package struct RequestParser {
     package mutating func take() -> Request? {
         guard let head else { return nil }
         let request = Request(head: head, body: body, trailers: trailers)
-        let kept = limits
-        self = RequestParser()
-        limits = kept
+        self.head = nil
+        body = []
+        trailers = []
+        state = .head
+        searched = 0
+        lineStart = 0
+        trailerSize = 0
         return request
     }
 
     /// Reads on in `input`, which begins with the first byte that was not consumed before.
     package mutating func advance(_ input: UnsafeRawBufferPointer, consumed: inout Int) -> Step {
         while true {
-            let rest = UnsafeRawBufferPointer(rebasing: input[consumed...])
+            let rest = UnsafeRawBufferPointer(
+                start: input.baseAddress.map { $0 + consumed }, count: input.count - consumed)
             do throws(RequestFailure) {
                 switch state {
                 case .head:
-                    if searched == 0, rest.first == Byte.carriageReturn {
+                    if searched == 0, rest.count > 0, rest[0] == Byte.carriageReturn {
                         // RFC 9112 section 2.2: an empty line before the request line is ignored.
                         guard rest.count > 1 else { return .needMore }
                         guard rest[1] == Byte.lineFeed else { throw .bad("The request begins with a bare CR.") }
@@ -71,7 +76,7 @@ package struct RequestParser {
                 case .body(let remaining), .chunkData(let remaining):
                     let count = min(remaining, rest.count)
                     guard count > 0 else { return .needMore }
-                    body.append(contentsOf: rest.prefix(count))
+                    body.append(contentsOf: UnsafeRawBufferPointer(start: rest.baseAddress, count: count))
                     consumed += count
                     bodyAdvanced(remaining - count)
                     if case .done = state { return .complete }
@@ -115,7 +120,7 @@ package struct RequestParser {
                 break
             }
             let index = UnsafeRawPointer(found) - base
-            guard index > lineStart, rest[index - 1] == Byte.carriageReturn else {
+            guard index > lineStart, base.load(fromByteOffset: index - 1, as: UInt8.self) == Byte.carriageReturn else {
                 throw .bad("A line of the head ends in a bare line feed.")
             }
             searched = index + 1
@@ -126,7 +131,7 @@ package struct RequestParser {
                 if searched > limits.head { throw .headTooLarge }
                 continue
             }
-            try finishHead(UnsafeRawBufferPointer(rebasing: rest[..<start]))
+            try finishHead(UnsafeRawBufferPointer(start: base, count: start))
             return index + 1
         }
         if rest.count > limits.head { throw .headTooLarge }

@@ -20,25 +20,44 @@ package struct Response: Sendable {
     package func bytes(isHead: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
         let hasNoBody = status < 200 || status == 204 || status == 304
-        let lengthText: [UInt8] =
-            hasNoBody ? [] : Array("Content-Length: ") + Array(String(body.count).utf8) + [13, 10]
-        var size = line.count + lengthText.count + 2
-        for field in fields { size += field.name.count + field.value.count + 4 }
+        let digits = hasNoBody ? 0 : Self.digitCount(body.count)
+        var size = line.count + 2 + (hasNoBody ? 0 : digits + 18)
+        var index = 0
+        while index < fields.count {
+            size += fields[index].name.count + fields[index].value.count + 4
+            index += 1
+        }
         let sentBody = hasNoBody || isHead ? 0 : body.count
         return [UInt8](unsafeUninitializedCapacity: size + sentBody) { buffer, count in
             var writer = RawWriter(buffer.baseAddress)
             writer.put(line)
-            for field in fields {
-                writer.put(field.name)
+            var index = 0
+            while index < fields.count {
+                writer.put(fields[index].name)
                 writer.put(Byte.colon, Byte.space)
-                writer.put(field.value)
+                writer.put(fields[index].value)
+                writer.put(Byte.carriageReturn, Byte.lineFeed)
+                index += 1
+            }
+            if !hasNoBody {
+                writer.put("Content-Length: ")
+                writer.put(decimal: body.count, digits: digits)
                 writer.put(Byte.carriageReturn, Byte.lineFeed)
             }
-            writer.put(lengthText)
             writer.put(Byte.carriageReturn, Byte.lineFeed)
             if sentBody > 0 { writer.put(body) }
             count = size + sentBody
         }
+    }
+
+    private static func digitCount(_ number: Int) -> Int {
+        var count = 1
+        var rest = number / 10
+        while rest > 0 {
+            count += 1
+            rest /= 10
+        }
+        return count
     }
 
     private static func statusLine(_ status: Int, _ reason: [UInt8]?) -> [UInt8] {
@@ -61,11 +80,27 @@ private struct RawWriter {
     init(_ start: UnsafeMutablePointer<UInt8>?) { next = start }
 
     mutating func put(_ bytes: [UInt8]) {
-        guard let target = next, !bytes.isEmpty else { return }
-        bytes.withUnsafeBufferPointer { source in
-            if let start = source.baseAddress { _ = memcpy(target, start, source.count) }
-        }
+        guard let target = next else { return }
+        memcpy(target, bytes, bytes.count)
         next = target + bytes.count
+    }
+
+    mutating func put(_ text: StaticString) {
+        guard let target = next else { return }
+        memcpy(target, text.utf8Start, text.utf8CodeUnitCount)
+        next = target + text.utf8CodeUnitCount
+    }
+
+    mutating func put(decimal number: Int, digits: Int) {
+        guard let target = next else { return }
+        var rest = number
+        var index = digits
+        while index > 0 {
+            index -= 1
+            target[index] = UInt8(48 + rest % 10)
+            rest /= 10
+        }
+        next = target + digits
     }
 
     mutating func put(_ first: UInt8, _ second: UInt8) {

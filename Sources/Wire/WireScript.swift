@@ -33,6 +33,8 @@ package struct WireScript: Sendable {
         self.init([.bytes(bytes)], end: end)
     }
 
+    package init(_ answer: (bytes: [UInt8], end: End)) { self.init(answer.bytes, end: answer.end) }
+
     package var byteCount: Int {
         steps.reduce(0) { sum, step in
             if case .bytes(let bytes) = step { sum + bytes.count } else { sum }

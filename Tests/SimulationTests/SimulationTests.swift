@@ -47,10 +47,14 @@ struct SimulationTests {
             RouteDescription("one", "GET", "/a/{x}/b", ""), RouteDescription("rest", "GET", "/t/{r...}", ""),
         ])
         func route(_ path: String) -> Int? {
-            guard case .route(let index, _) = table.match(method: Array("GET".utf8)[...], path: Array(path.utf8)[...])
-            else {
-                return nil
+            var parser = RequestParser()
+            var used = 0
+            let step = Array("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n".utf8).withUnsafeBytes {
+                parser.advance($0, consumed: &used)
             }
+            guard case .complete = step, let head = parser.head,
+                case .route(let index, _) = table.match(head, head.path)
+            else { return nil }
             return index
         }
         #expect(route("/a/1/b") == 0)

@@ -11,26 +11,30 @@ struct Bearer {
     let token: JSONWebToken?
 
     init?(_ head: RequestHead) {
-        guard let span = head[.authorization], span.count > 7 else { return nil }
-        let value = head.bytes[span.range]
-        let scheme = Array<UInt8>("bearer ")
-        var index = 0
-        while index < 7 {
-            guard Byte.lowercased(value[value.startIndex + index]) == scheme[index] else { return nil }
-            index += 1
-        }
-        text = Array(value.dropFirst(7)).trimmed
-        guard !text.isEmpty, text != Self.undefined, text != Self.null else { return nil }
-        var dots = 0
-        for byte in text {
-            if byte == 123 || byte == 125 || byte == 60 || byte == 62 { return nil }
-            if byte == 46 { dots += 1 }
-        }
+        guard let span = head[.authorization], span.count > 7,
+            head.equalsIgnoringCase(.init(Int(span.start), Int(span.start) + 7), "bearer ")
+        else { return nil }
+        text = head.slice(.init(Int(span.start) + 7, Int(span.end))).trimmed
+        guard !text.isEmpty, !text.isSame(as: "undefined"), !text.isSame(as: "null"),
+            let dots = Self.dots(text)
+        else { return nil }
         token = dots == 2 ? JSONWebToken(text) : nil
     }
 
-    private static let undefined = Array<UInt8>("undefined")
-    private static let null = Array<UInt8>("null")
+    /// How many dots stand in the text; nil where it has brackets of a template.
+    private static func dots(_ text: [UInt8]) -> Int? {
+        text.withUnsafeBufferPointer { text in
+            var dots = 0
+            var index = 0
+            while index < text.count {
+                let byte = text[index]
+                if byte == 123 || byte == 125 || byte == 60 || byte == 62 { return nil }
+                if byte == 46 { dots += 1 }
+                index += 1
+            }
+            return dots
+        }
+    }
 
     /// Whose it is.
     var account: [UInt8] { token?.claims.root["id"]?.stringBytes ?? text }

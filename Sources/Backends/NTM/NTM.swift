@@ -1,5 +1,5 @@
 package import PushSimSimulation
-import PushSimWire
+package import PushSimWire
 
 /// The fake Iris Notification Manager (contract ntm.md): its tables, and what a call is about.
 package struct NTM: Backend {
@@ -75,9 +75,9 @@ package struct NTM: Backend {
         Obligation("ntm.pstn", "Revoke PSTN topics under the name they were made with."),
     ]
 
-    package func match(method: ArraySlice<UInt8>, path: ArraySlice<UInt8>) -> RouteMatch? {
-        guard Self.owns(path) else { return nil }
-        return table.match(method: method, path: path) ?? .unknown
+    package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
+        if let match = table.match(head, path) { return match }
+        return Self.owns(head.bytes[path.range]) ? .unknown : nil
     }
 
     private static let prefixes: [[UInt8]] = [

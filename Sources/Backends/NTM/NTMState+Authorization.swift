@@ -60,7 +60,7 @@ extension NTMState {
 
     /// A session that is over while its subscriber lives was not logged out properly.
     private func noteLostToken(_ bearer: Bearer, _ call: Call, _ world: inout World) {
-        guard accounts[bearer.account]?.isEmpty == false else { return }
+        guard accounts[ByteKey(bearer.account)]?.isEmpty == false else { return }
         broken(.logout, call, "The token is gone and its subscriber still lives.", &world)
     }
 

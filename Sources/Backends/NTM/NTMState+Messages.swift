@@ -35,7 +35,7 @@ extension NTMState {
         if notification.type != "cancel" { rooms[notification.topic.name] = notification.room }
         var told: [JSON] = []
         for id in topics[notification.topic.name] ?? [] {
-            guard let subscriber = subscribers[id] else { continue }
+            guard let subscriber = subscribers[ByteKey(id)] else { continue }
             let delivery = world.deliver(delivery(notification, subscriber, world))
             told.append([
                 "id": .string(delivery.name), "subscriber": .text(id), "transport": .string(delivery.transport),

@@ -125,7 +125,7 @@ extension NTMState {
         _ entry: JSONValue, _ path: String, _ sequence: Int, strict: Bool
     ) throws(ControlError) -> Subscriber {
         var reader = try MemberReader(entry, path: path)
-        var subscriber = Subscriber(
+        let subscriber = Subscriber(
             id: Array(try reader.required("id").utf8), key: try key(&reader),
             account: Array(try reader.required("account").utf8), lang: Array((try reader.string("lang") ?? "en").utf8),
             badge: Array((try reader.string("badge") ?? "0").utf8), sequence: sequence)

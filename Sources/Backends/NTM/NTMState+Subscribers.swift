@@ -7,7 +7,7 @@ extension NTMState {
         let fields = try readFields(call)
         guard !fields.isEmpty else { throw .invalid("The body is empty: proto, token and app_domain are needed.") }
         let proto = try text(fields, "proto")
-        guard let proto, options.protocols.contains(proto) else {
+        guard let proto, isAllowed(proto) else {
             throw .invalid("proto must be one of \(options.protocols.map(\.text).joined(separator: ", ")).")
         }
         guard let token = try text(fields, "token"), !token.isEmpty else {
@@ -21,9 +21,9 @@ extension NTMState {
         try checkDomain(bearer, domain)
         let key = Subscriber.Key(proto: proto, token: token, domain: domain)
         try noteProtocol(bearer.account, proto, call, &world)
-        if let id = living[key] {
-            if options.reRegistersSame { return success(id: id) }
-            remove(id)
+        if let subscriber = living[key] {
+            if options.reRegistersSame { return success(id: subscriber.id) }
+            remove(subscriber)
         }
         let generation = generations[key, default: 0]
         generations[key] = generation + 1
@@ -32,6 +32,11 @@ extension NTMState {
             Subscriber(
                 id: id, key: key, account: bearer.account, lang: lang, badge: badge, sequence: nextSequence))
         return success(id: id)
+    }
+
+    private func isAllowed(_ proto: [UInt8]) -> Bool {
+        for allowed in options.protocols where allowed.isSame(as: proto) { return true }
+        return false
     }
 
     /// How many digits an id has, so that the answer is 40 bytes in every style.
@@ -47,9 +52,18 @@ extension NTMState {
         var body: [UInt8] = []
         body.reserveCapacity(40)
         switch options.bodyStyle {
-        case .object: body = Array("{\"id\":\"") + id + Array("\"}\n")
-        case .stringified: body = Array("\"{\\\"id\\\":\\\"") + id + Array("\\\"}\"\n")
-        case .pair: body = Array("\"id\": \"") + id + Array("\"")
+        case .object:
+            body.append("{\"id\":\"")
+            body += id
+            body.append("\"}\n")
+        case .stringified:
+            body.append("\"{\\\"id\\\":\\\"")
+            body += id
+            body.append("\\\"}\"\n")
+        case .pair:
+            body.append("\"id\": \"")
+            body += id
+            body.append("\"")
         }
         return Response(status: 200, body: body)
     }
@@ -67,19 +81,23 @@ extension NTMState {
 
     /// A field's text; a field of another type is a mistake of its own.
     private func text(_ fields: RequestFields, _ name: StaticString) throws(NTMError) -> [UInt8]? {
-        guard let text = fields.text(name) else {
-            if fields.has(name) { throw .invalid("\(name) must be a string.") }
-            return nil
+        switch fields[name] {
+        case .absent: return nil
+        case .other: throw .invalid("\(name) must be a string.")
+        case .text(let text):
+            guard text.isUTF8 else { throw .invalid("\(name) is not UTF-8.") }
+            return text
         }
-        guard String(validating: text, as: UTF8.self) != nil else { throw .invalid("\(name) is not UTF-8.") }
-        return text
     }
 
     /// The doc wants the subscriber of one protocol gone before that of another is made.
     private func noteProtocol(
         _ account: [UInt8], _ proto: [UInt8], _ call: Call, _ world: inout World
     ) throws(NTMError) {
-        let others = (accounts[account] ?? []).contains { subscribers[$0].map { $0.key.proto != proto } ?? false }
+        var others = false
+        for subscriber in accounts[ByteKey(account)] ?? [] where !subscriber.key.proto.isSame(as: proto) {
+            others = true
+        }
         guard others else { return met(.oneProtocol, &world) }
         broken(.oneProtocol, call, "\(proto.text) is registered while another protocol's subscriber lives.", &world)
         if options.rejectsSwitch {
@@ -88,21 +106,22 @@ extension NTMState {
     }
 
     func add(_ subscriber: Subscriber) {
-        subscribers[subscriber.id] = subscriber
-        living[subscriber.key] = subscriber.id
-        accounts[subscriber.account, default: []].insert(subscriber.id)
+        subscribers[ByteKey(subscriber.id)] = subscriber
+        living[subscriber.key] = subscriber
+        accounts[ByteKey(subscriber.account), default: []].append(subscriber)
         nextSequence = max(nextSequence, subscriber.sequence + 1)
         for subscription in subscriber.subscriptions {
             topics[subscription.topic.name, default: []].append(subscriber.id)
         }
     }
 
-    func remove(_ id: [UInt8]) {
-        guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+    func remove(_ subscriber: Subscriber) {
+        subscribers[ByteKey(subscriber.id)] = nil
         living[subscriber.key] = nil
-        accounts[subscriber.account]?.remove(id)
-        if accounts[subscriber.account]?.isEmpty == true { accounts[subscriber.account] = nil }
-        for subscription in subscriber.subscriptions { leave(subscription.topic.name, id) }
+        let account = ByteKey(subscriber.account)
+        accounts[account]?.removeAll { $0 === subscriber }
+        if accounts[account]?.isEmpty == true { accounts[account] = nil }
+        for subscription in subscriber.subscriptions { leave(subscription.topic.name, subscriber.id) }
     }
 
     func leave(_ topic: [UInt8], _ id: [UInt8]) {
@@ -115,7 +134,7 @@ extension NTMState {
     ) throws(NTMError) -> Response {
         let subscriber = try subscriber(parameters, 454, call, &world)
         try checkDomain(bearer, subscriber.key.domain)
-        remove(subscriber.id)
+        remove(subscriber)
         met(.logout, &world)
         return success()
     }
@@ -126,7 +145,7 @@ extension NTMState {
         _ parameters: [ArraySlice<UInt8>], _ status: Int, _ call: Call, _ world: inout World
     ) throws(NTMError) -> Subscriber {
         let id = parameters.first.map(Array.init) ?? []
-        if let subscriber = subscribers[id] {
+        if let subscriber = subscribers[ByteKey(id)] {
             met(.liveSubscriber, &world)
             return subscriber
         }
@@ -140,21 +159,17 @@ extension NTMState {
         let topic = try topic(parameters, call, &world)
         let fields = try readFields(call)
         let apnTopic = try text(fields, "apn_topic")
-        var subscriber = try subscriber(parameters, 452, call, &world)
+        let subscriber = try subscriber(parameters, 452, call, &world)
         try checkDomain(bearer, subscriber.key.domain)
         try checkTopic(topic, subscriber, call, &world)
         if let index = subscriber.subscriptions.firstIndex(where: { $0.topic.name == topic.name }) {
             if options.repeatStatus == 409 {
                 throw NTMError(status: 409, code: "HTTP-409", message: "The subscriber is on this topic already.")
             }
-            if let apnTopic {
-                subscriber.subscriptions[index] = .init(topic: topic, apnTopic: apnTopic)
-                subscribers[subscriber.id] = subscriber
-            }
+            if let apnTopic { subscriber.subscriptions[index] = .init(topic: topic, apnTopic: apnTopic) }
             return success()
         }
         subscriber.subscriptions.append(.init(topic: topic, apnTopic: apnTopic))
-        subscribers[subscriber.id] = subscriber
         topics[topic.name, default: []].append(subscriber.id)
         return success()
     }
@@ -163,12 +178,11 @@ extension NTMState {
         _ parameters: [ArraySlice<UInt8>], _ bearer: Bearer, _ call: Call, _ world: inout World
     ) throws(NTMError) -> Response {
         let topic = try topic(parameters, call, &world)
-        var subscriber = try subscriber(parameters, 454, call, &world)
+        let subscriber = try subscriber(parameters, 454, call, &world)
         try checkDomain(bearer, subscriber.key.domain)
         try checkTopic(topic, subscriber, call, &world)
         notePSTN(topic, call, &world)
         subscriber.subscriptions.removeAll { $0.topic.name == topic.name }
-        subscribers[subscriber.id] = subscriber
         leave(topic.name, subscriber.id)
         return success()
     }
@@ -217,11 +231,15 @@ extension NTMState {
         guard let proto = Percent.decode(parameters[0]), let token = Percent.decode(parameters[1]) else {
             throw .unreadable("The path has a bad percent-escape.")
         }
-        let found = subscribers.values.filter { $0.key.proto == proto && $0.key.token == token }
-        guard let subscriber = found.min(by: { $0.sequence < $1.sequence }) else {
+        guard let subscriber = oldest(withToken: token, proto: proto) else {
             throw .storage(options.unknownIs404 ? 404 : 452, "No \(proto.text) subscriber has this token.")
         }
         return success(Self.describe(subscriber))
+    }
+
+    private func oldest(withToken token: [UInt8], proto: [UInt8]? = nil) -> Subscriber? {
+        subscribers.values.filter { $0.key.token == token && (proto == nil || $0.key.proto == proto) }
+            .min { $0.sequence < $1.sequence }
     }
 
     func list(_ parameters: [ArraySlice<UInt8>]) throws(NTMError) -> Response {
@@ -231,7 +249,7 @@ extension NTMState {
         guard let topic = Topic(text, strictPSTN: options.strictPSTN) else {
             throw .invalid("\"\(text.text)\" is no topic.")
         }
-        let found = (topics[topic.name] ?? []).compactMap { subscribers[$0] }
+        let found = (topics[topic.name] ?? []).compactMap { subscribers[ByteKey($0)] }
         return success(["topic": .text(topic.name), "subscribers": .array(found.map(Self.describe))])
     }
 
@@ -249,14 +267,14 @@ extension NTMState {
         ]
     }
 
-    func lose(_ what: String, _ facts: Facts, _ call: Call, _ world: inout World) {
-        let id = facts.subscriber ?? facts.token.flatMap { token in living.first { $0.key.token == token }?.value }
-        guard let id, var subscriber = subscribers[id] else { return }
-        if what == "subscriber" { return remove(id) }
+    func lose(_ what: String, _ call: Call, _ world: inout World) {
+        let facts = call.facts
+        let named = facts.subscriber.flatMap { subscribers[ByteKey($0)] }
+        guard let subscriber = named ?? facts.token.flatMap({ oldest(withToken: $0) }) else { return }
+        if what == "subscriber" { return remove(subscriber) }
         let topic = facts.topic.flatMap { Topic($0, strictPSTN: options.strictPSTN) }
         let lost = subscriber.subscriptions.filter { topic == nil || $0.topic.name == topic?.name }
         subscriber.subscriptions.removeAll { lost.contains($0) }
-        subscribers[id] = subscriber
-        for subscription in lost { leave(subscription.topic.name, id) }
+        for subscription in lost { leave(subscription.topic.name, subscriber.id) }
     }
 }

@@ -3,8 +3,8 @@ import PushSimSimulation
 import PushSimWebPush
 import PushSimWire
 
-/// One registered device.
-struct Subscriber {
+/// One registered device. Part of the state, so used only under its scope's lock.
+final class Subscriber {
     struct Subscription: Hashable {
         let topic: Topic
         let apnTopic: [UInt8]?
@@ -14,6 +14,13 @@ struct Subscriber {
         let proto: [UInt8]
         let token: [UInt8]
         let domain: [UInt8]
+
+        static func == (left: Key, right: Key) -> Bool {
+            left.token.isSame(as: right.token) && left.proto.isSame(as: right.proto)
+                && left.domain.isSame(as: right.domain)
+        }
+
+        func hash(into hasher: inout Hasher) { token.withUnsafeBytes { hasher.combine(bytes: $0) } }
     }
 
     let id: [UInt8]
@@ -25,6 +32,15 @@ struct Subscriber {
     var subscriptions: [Subscription] = []
     /// In the order of registering.
     let sequence: Int
+
+    init(id: [UInt8], key: Key, account: [UInt8], lang: [UInt8], badge: [UInt8], sequence: Int) {
+        self.id = id
+        self.key = key
+        self.account = account
+        self.lang = lang
+        self.badge = badge
+        self.sequence = sequence
+    }
 }
 
 /// What a topic was last notified of: a cancel repeats it.
@@ -68,9 +84,9 @@ struct NTMOptions {
 /// What NTM knows in one scope. Used under the scope's lock.
 final class NTMState: BackendState {
     var options = NTMOptions()
-    var subscribers: [[UInt8]: Subscriber] = [:]
-    var living: [Subscriber.Key: [UInt8]] = [:]
-    var accounts: [[UInt8]: Set<[UInt8]>] = [:]
+    var subscribers: [ByteKey: Subscriber] = [:]
+    var living: [Subscriber.Key: Subscriber] = [:]
+    var accounts: [ByteKey: [Subscriber]] = [:]
     var topics: [[UInt8]: [[UInt8]]] = [:]
     /// How often each device has been given an id.
     var generations: [Subscriber.Key: Int] = [:]
@@ -96,7 +112,7 @@ final class NTMState: BackendState {
         world.ledger.broken(firstObligation + duty.rawValue, call.index, why)
     }
 
-    func answer(_ match: RouteMatch, _ call: Call, _ facts: Facts, _ world: inout World) -> Answer {
+    func answer(_ match: RouteMatch, _ call: Call, _ world: inout World) -> Answer {
         let response: Response
         switch match {
         case .unknown: response = failure(404, "HTTP-404", "NTM has no such route.")
@@ -153,16 +169,29 @@ final class NTMState: BackendState {
         guard let agent = call.head[.userAgent] else {
             return broken(.userAgent, call, "There is no User-Agent.", &world)
         }
-        let bytes = call.head.bytes[agent.range]
-        let slashes = bytes.reduce(0) { $1 == Byte.slash ? $0 + 1 : $0 }
-        if slashes == 5, bytes.starts(with: Self.agentPrefix), bytes.last != Byte.slash {
+        if Self.isDocumented(call.head, agent) {
             met(.userAgent, &world)
         } else {
-            broken(.userAgent, call, "The User-Agent is \"\(String(decoding: bytes, as: UTF8.self))\".", &world)
+            broken(.userAgent, call, "The User-Agent is \"\(call.head.text(agent))\".", &world)
         }
     }
 
-    private static let agentPrefix = Array<UInt8>("apple/phone/iPhone/")
+    /// `apple/phone/iPhone/<OS version>/<App name>/<App version>`.
+    private static func isDocumented(_ head: RequestHead, _ agent: RequestHead.Span) -> Bool {
+        let prefix: StaticString = "apple/phone/iPhone/"
+        let start = Int(agent.start)
+        let nameEnd = start + prefix.utf8CodeUnitCount
+        guard agent.count > prefix.utf8CodeUnitCount, head.equals(.init(start, nameEnd), prefix) else { return false }
+        return head.bytes.withUnsafeBufferPointer { bytes in
+            var slashes = 0
+            var index = nameEnd
+            while index < Int(agent.end) {
+                if bytes[index] == Byte.slash { slashes += 1 }
+                index += 1
+            }
+            return slashes == 2 && bytes[Int(agent.end) - 1] != Byte.slash
+        }
+    }
 
     // MARK: answers
 
@@ -173,6 +202,7 @@ final class NTMState: BackendState {
     /// The headers that every answer of NTM carries.
     private func finish(_ response: Response, _ call: Call, _ world: inout World) -> Answer {
         var response = response
+        response.fields.reserveCapacity(response.fields.count + 6)
         let own = call.head[.traceID].map { call.head.slice($0) } ?? []
         let trace = own.isEmpty ? world.draws.uuid("ntm trace", [], index: call.index) : own
         response.fields.append(Self.origin)

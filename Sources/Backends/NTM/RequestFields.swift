@@ -20,12 +20,13 @@ struct RequestFields {
         guard let body = call.plainBody() else {
             throw Unreadable(message: "The body's Content-Encoding cannot be undone.")
         }
-        guard let first = body.first(where: { $0 != 32 && $0 != 9 && $0 != 10 && $0 != 13 }) else {
+        var start = 0
+        while start < body.count, Self.isBlank(body[start]) { start += 1 }
+        guard start < body.count else {
             form = .empty
             return
         }
-        let isJSON = call.head.value(.contentType).map { Self.isJSONType($0) } ?? false
-        if first == 123 || isJSON {
+        if body[start] == 123 || Self.isJSON(call.head) {
             do throws(JSONError) {
                 form = .json(try JSONDocument(body))
             } catch {
@@ -38,7 +39,11 @@ struct RequestFields {
         form = .form(pairs)
     }
 
-    private static func isJSONType(_ value: [UInt8]) -> Bool {
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 || byte == 10 || byte == 13 }
+
+    private static func isJSON(_ head: RequestHead) -> Bool {
+        guard let span = head[.contentType] else { return false }
+        let value = head.slice(span)
         let type = Array(value.prefix { $0 != 59 }).trimmed.map(Byte.lowercased)
         return type == Array("application/json") || type.suffix(5) == Array("+json")[...]
     }
@@ -57,19 +62,26 @@ struct RequestFields {
         if case .json(let document) = form { document.root.kind != .object } else { false }
     }
 
-    func text(_ name: StaticString) -> [UInt8]? {
+    enum Field {
+        case absent
+        case text([UInt8])
+        /// JSON of another kind.
+        case other
+    }
+
+    /// JSON's null counts as absent.
+    subscript(_ name: StaticString) -> Field {
         switch form {
-        case .empty: return nil
-        case .json(let document): return document.root[name]?.stringBytes
-        case .form(let pairs):
-            let wanted = Array<UInt8>(name)
-            return pairs.last { $0.name == wanted }?.value
+        case .empty: return .absent
+        case .json(let document):
+            guard let value = document.root[name] else { return .absent }
+            if let text = value.stringBytes { return .text(text) }
+            return value.isNull ? .absent : .other
+        case .form(let pairs): return pairs.last { $0.name.isSame(as: name) }.map { .text($0.value) } ?? .absent
         }
     }
 
-    /// Whether the field is there, whatever its type; JSON's null counts as absent.
-    func has(_ name: StaticString) -> Bool {
-        if case .json(let document) = form { return document.root[name].map { !$0.isNull } ?? false }
-        return text(name) != nil
+    func text(_ name: StaticString) -> [UInt8]? {
+        if case .text(let text) = self[name] { text } else { nil }
     }
 }

@@ -5,6 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
+// Whether length bytes from offset on are those of other. The caller has seen to it that so many are there.
+static inline int pushsim_equal_at(const void *bytes, size_t offset, const void *other, size_t length) {
+  return memcmp((const char *)bytes + offset, other, length) == 0;
+}
+
 // Every call that can fail answers a value >= 0, or -errno.
 
 // Sockets: all are non-blocking, closed on exec, TCP_NODELAY, and never raise SIGPIPE.

@@ -1,0 +1,218 @@
+import CPushSimSystem
+
+// Plays the scripts of answers.
+extension Connection {
+    func play(_ script: WireScript, of exchange: Exchange) {
+        if loop.isCurrent { begin(script, exchange) } else { loop.submit { self.begin(script, exchange) } }
+    }
+
+    func abort(_ exchange: Exchange) {
+        loop.execute { [self] in
+            switch state {
+            case .waiting(let current) where current === exchange: end(exchange, .cancelled)
+            case .playing(let current, let playback) where current === exchange:
+                drop(playback, exchange)
+                end(exchange, .cancelled)
+            case .parked(let current, let ending) where current === exchange: end(exchange, ending)
+            case .reading where announced === exchange: end(exchange, .cancelled)
+            default: return
+            }
+            close(reset: true)
+        }
+    }
+
+    func begin(_ script: WireScript, _ exchange: Exchange) {
+        switch state {
+        case .waiting(let current) where current === exchange: break
+        case .reading where announced === exchange:
+            // Answered at its head: the body that may still come is not wanted, so the connection cannot go on.
+            announced = nil
+            keepAlive = false
+        default:
+            // The client has left, which `exchangeEnded` has told.
+            return
+        }
+        if script.steps.count == 1, case .bytes(let bytes) = script.steps[0] {
+            if !bytes.isEmpty { output.append(bytes) }
+            conclude(exchange, Playback(steps: [], end: script.end))
+        } else {
+            state = .playing(exchange, Playback(steps: script.steps, end: script.end))
+            proceed()
+        }
+        if !isProcessing { flush() }
+    }
+
+    /// Plays on until the script waits or ends.
+    func proceed() {
+        guard case .playing(let exchange, var playback) = state else { return }
+        while playback.next < playback.steps.count {
+            let step = playback.steps[playback.next]
+            playback.next += 1
+            switch step {
+            case .bytes(let bytes):
+                if !bytes.isEmpty { output.append(bytes) }
+            case .wait(let nanoseconds):
+                guard let clock = exchange.clock else { continue }
+                settle(&playback, exchange)
+                state = .playing(exchange, playback)
+                flush()
+                guard case .playing(_, var current) = state else { return }
+                current.wait = clock.wait(nanoseconds) { [weak self] in
+                    guard let self else { return clock.settled() }
+                    self.loop.execute { self.waited(exchange, clock) }
+                }
+                if case .playing(_, let now) = state, now.next == current.next { state = .playing(exchange, current) }
+                checkForDeparture()
+                return
+            case .pace(let nanoseconds):
+                state = .playing(exchange, playback)
+                flush()
+                guard case .playing(_, var current) = state else { return }
+                current.pace = loop.schedule(at: pushsim_monotonic_clock() + nanoseconds) { [weak self] in
+                    self?.paced(exchange)
+                }
+                state = .playing(exchange, current)
+                checkForDeparture()
+                return
+            }
+        }
+        state = .playing(exchange, playback)
+        conclude(exchange, playback)
+    }
+
+    func waited(_ exchange: Exchange, _ clock: any ScriptClock) {
+        guard case .playing(let current, var playback) = state, current === exchange else { return clock.settled() }
+        playback.wait = nil
+        playback.owesSettlement = true
+        state = .playing(exchange, playback)
+        proceed()
+        flush()
+    }
+
+    func paced(_ exchange: Exchange) {
+        guard case .playing(let current, var playback) = state, current === exchange else { return }
+        playback.pace = nil
+        state = .playing(exchange, playback)
+        proceed()
+        flush()
+    }
+
+    func settle(_ playback: inout Playback, _ exchange: Exchange) {
+        guard playback.owesSettlement else { return }
+        playback.owesSettlement = false
+        flush()
+        exchange.clock?.settled()
+    }
+
+    /// A FIN that came before the wait began counts as leaving (DESIGN.md, "Clients that leave").
+    func checkForDeparture() {
+        if inputEnded { lost() }
+    }
+
+    func conclude(_ exchange: Exchange, _ script: Playback) {
+        var playback = script
+        switch playback.end {
+        case .keep where keepAlive && !inputEnded:
+            state = .reading
+            setDeadline(limits.idle)
+            if playback.owesSettlement { settle(&playback, exchange) }
+            unflushed.append((exchange, .kept))
+            if !isProcessing {
+                if !isReadingWanted { want(wanted.union(.readable).subtracting(.peerClosed)) }
+                if !pending.isEmpty { resumeReading() }
+            }
+        case .keep, .fin:
+            unflushed.append((exchange, .closed))
+            finishWriting()
+            settle(&playback, exchange)
+        case .rst:
+            flush()
+            settle(&playback, exchange)
+            end(exchange, .reset)
+            close(reset: true)
+        case .half:
+            flush()
+            _ = pushsim_shutdown_write(descriptor)
+            park(exchange, .halfClosed, &playback)
+        case .stall:
+            park(exchange, .stalled, &playback)
+        }
+    }
+
+    func park(_ exchange: Exchange, _ ending: Ending, _ playback: inout Playback) {
+        state = .parked(exchange, ending)
+        settle(&playback, exchange)
+        deadline = .max
+        if inputEnded { peerFinished() }
+    }
+
+    /// Goes on with what the peer has sent ahead, on a fresh stack.
+    func resumeReading() {
+        loop.afterEvents { [weak self] in
+            guard let self, case .reading = self.state else { return }
+            self.processPending()
+            self.flush()
+        }
+    }
+
+    /// Sends FIN once the output is out. What is unread by then is drained, since closing over it would send a RST.
+    func finishWriting() {
+        state = .lingering
+        deadline = pushsim_monotonic_clock() + Self.lingerTime
+        armTimer()
+        flush()
+    }
+
+    func end(_ exchange: Exchange, _ ending: Ending) {
+        handler.exchangeEnded(exchange, ending)
+    }
+
+    func flush() {
+        if case .closed = state { return }
+        if output.count > 1 {
+            var joined: [UInt8] = []
+            joined.reserveCapacity(output.reduce(0) { $0 + $1.count } - outputSent)
+            for (index, chunk) in output.enumerated() { joined += index == 0 ? chunk[outputSent...] : chunk[...] }
+            output = [joined]
+            outputSent = 0
+        }
+        if !output.isEmpty {
+            let chunk = output[0]
+            let count = chunk.withUnsafeBytes { bytes in
+                pushsim_send(descriptor, bytes.baseAddress.map { $0 + outputSent }, bytes.count - outputSent)
+            }
+            if count < 0, SystemError("send", count).code != SystemError.wouldBlock { return lost() }
+            outputSent += max(0, Int(count))
+            if outputSent < chunk.count {
+                setDeadline(limits.idle)
+                return want(wanted.union(.writable))
+            }
+            output.removeAll(keepingCapacity: true)
+            outputSent = 0
+        }
+        if wanted.contains(.writable) { want(wanted.subtracting(.writable)) }
+        flushed()
+    }
+
+    func flushed() {
+        if !unflushed.isEmpty {
+            if unflushed.count == 1 {
+                let (exchange, ending) = unflushed[0]
+                unflushed.removeAll(keepingCapacity: true)
+                end(exchange, ending)
+            } else {
+                let done = unflushed
+                unflushed.removeAll(keepingCapacity: true)
+                for (exchange, ending) in done { end(exchange, ending) }
+            }
+        }
+        guard case .lingering = state else { return }
+        // With all input read, close() sends FIN; otherwise FIN goes first and the rest is drained.
+        if inputEnded || (!parser.isInside && pushsim_unread(descriptor) == 0) {
+            close(reset: false)
+        } else {
+            _ = pushsim_shutdown_write(descriptor)
+            if !isReadingWanted { want(wanted.union(.readable)) }
+        }
+    }
+}

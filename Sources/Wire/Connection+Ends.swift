@@ -1,0 +1,121 @@
+import CPushSimSystem
+
+// How a connection ends, and what it may take its time for.
+extension Connection {
+    /// The peer sent FIN: it may still read, so an answer under way goes out, but nobody waits for a delayed one.
+    func peerFinished() {
+        inputEnded = true
+        switch state {
+        case .reading:
+            if output.isEmpty { lost() } else { finishWriting() }
+        case .waiting:
+            want([])
+        case .playing(_, let playback):
+            if playback.wait != nil || playback.pace != nil { lost() } else { want(wanted.intersection(.writable)) }
+        case .parked(let exchange, let ending):
+            end(exchange, ending)
+            close(reset: false)
+        case .lingering: close(reset: false)
+        case .closed: break
+        }
+    }
+
+    /// The connection is of no more use: whoever was being answered has left.
+    func lost() {
+        switch state {
+        case .waiting(let exchange): end(exchange, .clientLeft)
+        case .playing(let exchange, let playback):
+            drop(playback, exchange)
+            end(exchange, .clientLeft)
+        case .reading:
+            if let announced { end(announced, .clientLeft) }
+            announced = nil
+        case .parked(let exchange, let ending): end(exchange, ending)
+        case .lingering, .closed: break
+        }
+        endUnflushed()
+        close(reset: false)
+    }
+
+    func endUnflushed() {
+        let cut = unflushed
+        unflushed = []
+        for (exchange, _) in cut { end(exchange, .clientLeft) }
+    }
+
+    func drop(_ playback: Playback, _ exchange: Exchange) {
+        if let wait = playback.wait { exchange.clock?.cancel(wait) }
+        if let pace = playback.pace { loop.cancel(pace) }
+        if playback.owesSettlement { exchange.clock?.settled() }
+    }
+
+    /// The server stops.
+    func shutDown() {
+        switch state {
+        case .waiting(let exchange): end(exchange, .cancelled)
+        case .playing(let exchange, let playback):
+            drop(playback, exchange)
+            end(exchange, .cancelled)
+        case .reading: if let announced { end(announced, .cancelled) }
+        case .parked(let exchange, let ending): end(exchange, ending)
+        case .lingering, .closed: break
+        }
+        announced = nil
+        for (exchange, _) in unflushed { end(exchange, .cancelled) }
+        unflushed = []
+        close(reset: false, forget: false)
+    }
+
+    func close(reset: Bool, forget: Bool = true) {
+        if case .closed = state { return }
+        state = .closed
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        if let token { loop.unwatch(descriptor, token: token) }
+        token = nil
+        _ = reset ? pushsim_reset(descriptor) : pushsim_close(descriptor)
+        output = []
+        pending = []
+        if forget { tenant.connections[ObjectIdentifier(self)] = nil }
+    }
+
+    func want(_ readiness: Poller.Readiness) {
+        guard readiness != wanted, let token else { return }
+        wanted = readiness
+        loop.change(descriptor, readiness, token: token)
+    }
+
+    /// Moves the deadline. The timer itself stays where it is and looks again when it fires: a request costs no timer.
+    func setDeadline(_ nanoseconds: Int64) {
+        deadline = pushsim_monotonic_clock() + nanoseconds
+        armTimer()
+    }
+
+    /// A request's time runs from its first byte to its last.
+    func requestBegan() {
+        guard !isRequestTimed else { return }
+        isRequestTimed = true
+        setDeadline(limits.requestTime)
+    }
+
+    func armTimer() {
+        if timer != nil, timerDeadline <= deadline { return }
+        if let timer { loop.cancel(timer) }
+        timerDeadline = deadline
+        timer = loop.schedule(at: deadline) { [weak self] in self?.timerFired() }
+    }
+
+    func timerFired() {
+        timer = nil
+        if deadline == .max { return }
+        if pushsim_monotonic_clock() < deadline { return armTimer() }
+        switch state {
+        case .reading:
+            if parser.isInside { refuse(.timeout) } else { lost() }
+        case .lingering: close(reset: false)
+        case .waiting, .playing:
+            if output.isEmpty { setDeadline(limits.idle) } else { lost() }
+        case .parked, .closed: break
+        }
+    }
+}
