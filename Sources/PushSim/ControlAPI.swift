@@ -52,9 +52,11 @@ struct ControlAPI {
 
     func finish(_ exchange: Exchange, _ status: Int, _ fields: [HeaderField], _ body: [UInt8]) {
         let date = scope.run { $0.clock.httpDate() }
-        let response = Response(status: status, fields: fields + [HeaderField(Array("Date"), date)], body: body)
+        var response = Response(status: status, fields: fields + [HeaderField(Array("Date"), date)], body: body)
         let head = exchange.request.head
-        exchange.finish(WireScript(response.bytes(isHead: head.equals(head.method, "HEAD")), end: .keep))
+        if !head.keepAlive { response.fields.append(Service.close) }
+        let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
+        exchange.finish(WireScript(bytes, end: head.keepAlive ? .keep : .fin))
     }
 
     // MARK: access

@@ -123,7 +123,7 @@ package final class Service: RequestHandler {
                 connection == .reset || connection == .stall
                     || head.expectsContinue && (entry.decision?.actions.status != nil || isRouteless)
             else { return nil }
-            return answer(entry, &world)
+            return answer(entry, &world, closes: true)
         }
         if let script { exchange.finish(script) }
     }
@@ -200,9 +200,10 @@ package final class Service: RequestHandler {
     }
 
     /// Lets the fault or the backend answer, and notes the answer in the journal.
-    private func answer(_ entry: JournalEntry, _ world: inout World) -> WireScript {
+    /// - Parameter closes: whether the connection cannot go on after it.
+    private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
-            return WireScript(write(backendAnswer(entry.call, &world), entry, &world))
+            return WireScript(write(backendAnswer(entry.call, &world), entry, &world, closes))
         }
         let call = entry.call
         let state = state(call, world)
@@ -221,7 +222,7 @@ package final class Service: RequestHandler {
             } else {
                 backendAnswer(call, &world)
             }
-        let (bytes, end) = write(answer, entry, &world)
+        let (bytes, end) = write(answer, entry, &world, closes)
         steps.append(.bytes(bytes))
         return WireScript(steps, end: end)
     }
@@ -238,16 +239,17 @@ package final class Service: RequestHandler {
     }
 
     private func write(
-        _ answer: Answer, _ entry: JournalEntry, _ world: inout World
+        _ answer: Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
     ) -> (bytes: [UInt8], end: WireScript.End) {
         var response = answer.response
-        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
-        if answer.closes { response.fields.append(Self.close) }
         let head = entry.call.head
+        let closes = answer.closes || cannotGoOn || !head.keepAlive
+        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
+        if closes { response.fields.append(Self.close) }
         let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
         entry.answer = bytes
         entry.status = response.status
-        return (bytes, answer.closes ? .fin : .keep)
+        return (bytes, closes ? .fin : .keep)
     }
 
     private static let dateName = Array<UInt8>("Date")

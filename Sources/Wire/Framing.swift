@@ -41,22 +41,13 @@ enum Framing {
     }
 
     private static func applyConnection(_ value: RequestHead.Span, _ head: RequestHead) {
-        if !head.isRepeated(.connection), head.equals(value, "keep-alive") {
-            head.keepAlive = true
-            return
-        }
-        var keep = head.keepAlive
+        if !head.isRepeated(.connection), head.equals(value, "keep-alive") { return }
         for list in head.values("connection") {
-            for element in list.split(separator: Byte.comma) {
-                let token = Array(element).trimmed
-                if token.equalsIgnoringCase(Array("close")) {
-                    head.keepAlive = false
-                    return
-                }
-                if token.equalsIgnoringCase(Array("keep-alive")) { keep = true }
+            for element in list.split(separator: Byte.comma)
+            where Array(element).trimmed.equalsIgnoringCase(Array("close")) {
+                head.keepAlive = false
             }
         }
-        head.keepAlive = keep
     }
 
     private static func applyTransferEncoding(_ head: RequestHead) throws(RequestFailure) {
