@@ -21,8 +21,10 @@ enum Help {
                 .init(name: "option", value: "NAME=VALUE", about: "a named option; may be given several times"),
                 .init(name: "seed", value: "N", about: "what all chance is drawn from (1)"),
                 .init(name: "clock", value: "real|frozen|TIME", about: "the clock of the fake world (real)"),
+                .init(name: "backend", value: "NAME", about: "only this backend; may be given several times"),
                 .init(name: "state", value: "FILE", about: "state to begin with, as GET /__pushsim/state gave it"),
                 .init(name: "loops", value: "N", about: "event loops (1)"),
+                .init(name: "report", value: "FILE", about: "write what happened there when it stops"),
                 .init(name: "ready-file", value: "PATH", about: "holds the URL once requests are answered"),
                 .init(name: "control-token", value: "TOKEN", about: "what the control API asks for beyond loopback"),
                 .init(name: "quiet", value: nil, about: "no line per call"),
@@ -36,6 +38,17 @@ enum Help {
                 .init(name: "userdata", value: "JSON", about: "instead of the usual userdata"),
                 .init(name: "json", value: nil, about: "print the server's answer"),
             ], example: "pushsim push ntm --topic example.com/video/alice@example.com"),
+        Verb(
+            name: "verify", usage: "verify MATCHER [flags]",
+            about: "Ask a running server whether the calls so far are as wanted.",
+            flags: [
+                .init(name: "url", value: "URL", about: "the server (http://127.0.0.1:8025)"),
+                .init(name: "exactly", value: "N", about: "so many calls"),
+                .init(name: "at-least", value: "N", about: "so many or more (1)"),
+                .init(name: "at-most", value: "N", about: "so many or fewer"),
+                .init(name: "within", value: "TIME", about: "wait so long, in real time, such as 2s"),
+                .init(name: "json", value: nil, about: "print the server's answer"),
+            ], example: "pushsim verify '{ method: \"POST\", path: \"/v1/subscriber\" }' --exactly 1"),
         Verb(
             name: "routes", usage: "routes [--json]", about: "List every route with the name profiles use.",
             flags: [.init(name: "json", value: nil, about: "as JSON")], example: "pushsim routes"),

@@ -23,6 +23,7 @@ struct Serve {
         port = try Self.number(arguments, "port", 8025, upTo: 65_535)
         if let path = arguments.last("config") { try Configuration.read(path, into: &settings) }
         for option in arguments.all("option") { try Self.change(option, &settings) }
+        try Self.limit(arguments.all("backend"), &settings)
         if let seed = arguments.last("seed") {
             guard let number = UInt64(seed), seed.utf8.first != 43 else {
                 throw UsageError(message: "--seed takes a whole number from 0, not \"\(seed)\".", verb: "serve")
@@ -48,6 +49,16 @@ struct Serve {
             throw UsageError(message: "--\(name) takes a number up to \(limit), not \"\(text)\".", verb: "serve")
         }
         return number
+    }
+
+    private static func limit(_ names: [String], _ settings: inout Service.Settings) throws(UsageError) {
+        let known = Service.allBackends.map(\.name)
+        for name in names where !known.contains(name) {
+            throw UsageError(
+                message: "There is no backend \"\(name)\".\(Suggestion.text(name, known)) Known: "
+                    + known.joined(separator: ", ") + ".", verb: "serve")
+        }
+        if !names.isEmpty { settings.backends = Service.allBackends.filter { names.contains($0.name) } }
     }
 
     private static func change(_ option: String, _ settings: inout Service.Settings) throws(UsageError) {
@@ -100,6 +111,7 @@ struct Serve {
         closed.wait()
         if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
         log?.drain()
+        if let path = arguments.last("report") { try Files.write(service.report, to: path) }
     }
 
     private func startLoops() throws -> [EventLoop] {

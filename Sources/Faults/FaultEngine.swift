@@ -138,13 +138,25 @@ package final class FaultEngine: Decider {
         }
     }
 
-    /// A form body counts as an object of texts.
-    private static func contains(_ wanted: JSONDocument, _ call: Call) -> Bool {
-        if let body = try? JSONDocument(call.body) { return JSONComparison.missing(wanted.root, in: body.root) == nil }
-        guard let pairs = Percent.form(call.body) else { return false }
-        let object = JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) })
-        guard let body = try? JSONDocument(object.bytes) else { return false }
-        return JSONComparison.missing(wanted.root, in: body.root) == nil
+    private static func contains(_ wanted: JSONDocument, _ call: Call) -> Bool { missing(wanted, call) == nil }
+
+    /// What a body lacks of what is wanted; nil where it lacks nothing. A form body counts as an object of texts.
+    static func missing(_ wanted: JSONDocument, _ call: Call) -> String? {
+        guard let bytes = call.plainBody(), let body = document(bytes) else { return "is neither JSON nor a form" }
+        return JSONComparison.missing(wanted.root, in: body.root)?.description
+    }
+
+    private static func document(_ body: [UInt8]) -> JSONDocument? {
+        if let document = try? JSONDocument(body) { return document }
+        guard let pairs = Percent.form(body), !pairs.isEmpty else { return nil }
+        return try? JSONDocument(JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) }).bytes)
+    }
+
+    /// For a pattern that is not asked often: an expression is compiled anew.
+    static func matches(_ pattern: PathPattern, _ path: ArraySlice<UInt8>) -> Bool {
+        guard let expression = pattern.regex else { return pattern.matches(path) }
+        guard let regex = (try? Regex(expression))?.matchingSemantics(.unicodeScalar) else { return false }
+        return (try? regex.firstMatch(in: String(decoding: path, as: UTF8.self))) ?? nil != nil
     }
 
     private static func key(_ per: Condition.Per, _ call: Call) -> Key {

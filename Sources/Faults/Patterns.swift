@@ -5,8 +5,11 @@ func digitsValue(_ digits: [UInt8]) -> Int? { decimalDigits(digits) }
 /// A text in which `*` stands for any bytes.
 package struct TextPattern: Hashable, Sendable {
     private let parts: [[UInt8]]
+    /// As written.
+    package let text: String
 
     package init(_ text: String) {
+        self.text = text
         parts = text.utf8.split(separator: 42, omittingEmptySubsequences: false).map(Array.init)
     }
 
@@ -46,6 +49,8 @@ package struct PathPattern: Sendable {
     }
 
     private let form: Form
+    /// As written.
+    package let text: String
 
     /// What is wrong with a pattern.
     package struct Mistake: Error, Sendable {
@@ -53,6 +58,7 @@ package struct PathPattern: Sendable {
     }
 
     package init(_ text: String) throws(Mistake) {
+        self.text = text
         if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"),
             Self.looksLikeRegex(text)
         {

@@ -30,6 +30,14 @@ package struct ProfileReader {
         return profile
     }
 
+    /// What stands under `on` in a rule, alone.
+    static func readMatcher(_ value: JSONValue, _ vocabulary: Vocabulary) throws(ProfileError) -> Matcher {
+        var reader = ProfileReader(vocabulary)
+        let matcher = reader.matcher(value)
+        guard reader.mistakes.isEmpty else { throw ProfileError(mistakes: reader.mistakes) }
+        return matcher
+    }
+
     private mutating func profile(_ value: JSONValue, _ bytes: [UInt8], _ fallbackName: String) -> Profile {
         var profile = Profile(name: fallbackName, about: nil, seed: nil, rules: [], source: bytes)
         guard let fields = fields(value, "the profile", ["name", "about", "seed", "rules"]) else { return profile }

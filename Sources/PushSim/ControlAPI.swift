@@ -21,6 +21,11 @@ struct ControlAPI {
             let method = request.head.methodText
             let name = request.head.text(path)
             if name == "inbox", method == "GET" { return try InboxCall(self, exchange).answer(call) }
+            if name == "inbox/stream", method == "GET" {
+                return EventStream.inbox(try InboxCall.key(call.query), self, exchange)
+            }
+            if name == "events", method == "GET" { return EventStream.events(self, exchange) }
+            if name == "verify", method == "POST" { return try VerifyCall(self, exchange).answer(try object(call)) }
             if name == "clock", method == "POST" { return try moveClock(try object(call), exchange) }
             let reply = try reply(name, method, call)
             finish(exchange, reply)
@@ -92,7 +97,7 @@ struct ControlAPI {
     // MARK: calls
 
     /// The JSON object in the body; nil where there is no body.
-    private func object(_ call: Call) throws(ControlError) -> JSONDocument? {
+    func object(_ call: Call) throws(ControlError) -> JSONDocument? {
         guard let body = call.plainBody() else { throw ControlError("The body's Content-Encoding cannot be undone.") }
         if body.isEmpty { return nil }
         do throws(JSONError) {
@@ -129,8 +134,8 @@ struct ControlAPI {
     }
 
     private static let names = [
-        "health", "state", "reset", "journal", "profile", "options", "clock", "obligations", "inbox", "ntm/tokens",
-        "ntm/notifications",
+        "health", "state", "reset", "journal", "verify", "profile", "options", "clock", "obligations", "inbox",
+        "inbox/stream", "events", "ntm/tokens", "ntm/notifications",
     ]
 
     private func backendCall(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
@@ -286,6 +291,21 @@ struct ControlAPI {
         scope.run { if freeze == true { $0.clock.freeze() } else { $0.clock.resume() } }
         scope.setAlarm()
         finish(exchange, ControlAnswer(200, clock))
+    }
+
+    /// What `serve --report` writes.
+    var report: JSON {
+        let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
+        let strangers = entries.filter { $0.call.place.route == nil }
+        let fired = entries.filter { $0.decision != nil }
+        var report: JSON = ["version": .string(Version.text), "calls": .int(entries.count), "evicted": .int(evicted)]
+        report.set(
+            "unexpected_calls",
+            .array(strangers.map { .string("\($0.call.head.methodText) \($0.call.target.text)") }))
+        report.set(
+            "faults", .array(fired.map { JournalReport.describe($0.decision, call: $0.index) }))
+        for member in obligations.members ?? [] { report.set(member.name, member.value) }
+        return report
     }
 
     private var obligations: JSON {

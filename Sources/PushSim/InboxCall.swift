@@ -1,7 +1,6 @@
 import CPushSimSystem
 import PushSimJSONText
 import PushSimSimulation
-import PushSimWebPush
 import PushSimWire
 import Synchronization
 
@@ -74,25 +73,8 @@ struct InboxCall {
 
     static func read(_ question: Question, _ scope: Scope) -> (isEmpty: Bool, body: JSON) {
         let found = scope.run { $0.inboxes.deliveries(question.key, after: question.after) }
-        let shown = found.deliveries.prefix(question.limit).map(describe)
+        let shown = found.deliveries.prefix(question.limit).map(\.json)
         return (shown.isEmpty, ["deliveries": .array(shown), "evicted": .int(found.evicted)])
-    }
-
-    static func describe(_ delivery: Delivery) -> JSON {
-        var entry: JSON = [
-            "id": .string(delivery.name), "time": .string(TimeText.rfc3339(delivery.time)),
-            "backend": .string(delivery.backend), "kind": .string(delivery.kind),
-            "transport": .string(delivery.transport),
-            "headers": .array(delivery.headers.map { [.text($0.name), .text($0.value)] }),
-            "body_base64": .string(Base64.encode(delivery.body, .standard)),
-        ]
-        entry.set("dictionary", delivery.dictionary ?? .null)
-        entry.set("plaintext", delivery.plaintext.map { .text($0) } ?? .null)
-        entry.set("topic", delivery.topic.map { .text($0) } ?? .null)
-        entry.set("fault", delivery.rules.first.map { .string($0) } ?? .null)
-        entry.set("attempts", .int(delivery.attempts))
-        entry.set("outcome", .string(delivery.outcome.rawValue))
-        return entry
     }
 }
 

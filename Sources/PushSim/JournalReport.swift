@@ -79,6 +79,13 @@ struct JournalReport {
         return row
     }
 
+    static func describe(_ decision: Decision?, call: Int) -> JSON {
+        [
+            "call": .int(call), "rules": .array((decision?.rules ?? []).map { .string($0) }),
+            "draw": decision?.draw.map { .number(String($0)) } ?? .null,
+        ]
+    }
+
     /// As text where it is UTF-8, else as base64.
     private static func setBody(_ body: [UInt8], _ name: String, _ row: inout JSON) {
         if let text = String(validating: body, as: UTF8.self) {

@@ -74,6 +74,9 @@ package final class Service: RequestHandler {
         try ControlAPI.restore(try JSONDocument(bytes).root, defaultScope)
     }
 
+    /// What happened in the default scope, for people and programs: calls, what no backend owns, obligations.
+    package var report: [UInt8] { JSONWriter.pretty(ControlAPI(self, defaultScope).report) }
+
     package var limits: ServerLimits { currentLimits.withLock { $0 } }
 
     func optionsChanged(_ values: OptionValues) { currentLimits.withLock { $0 = ServerOptions.limits(values) } }
@@ -196,6 +199,12 @@ package final class Service: RequestHandler {
     private func decide(_ entry: JournalEntry, _ world: inout World) {
         entry.isDecided = true
         guard let decider = world.decider else { return }
+        defer {
+            if let decision = entry.decision {
+                let index = entry.index
+                world.happened(.decision) { JournalReport.describe(decision, call: index) }
+            }
+        }
         entry.decision = decider.decide(entry.call, now: world.clock.now, draws: world.draws)
     }
 
@@ -235,7 +244,16 @@ package final class Service: RequestHandler {
         guard let match = call.match, let state = state(call, world) else {
             return Answer(Neutral.notFound(settings.backends))
         }
-        return state.answer(match, call, &world)
+        let answer = state.answer(match, call, &world)
+        if world.events.isWatched, answer.response.status < 300, Self.mayChange(call) {
+            let (name, index) = (call.place.backend?.name ?? "", call.index)
+            world.happened(.state) { ["backend": .string(name), "call": .int(index)] }
+        }
+        return answer
+    }
+
+    private static func mayChange(_ call: Call) -> Bool {
+        !["GET", "HEAD", "OPTIONS"].contains(call.head.methodText)
     }
 
     private func write(
@@ -256,8 +274,15 @@ package final class Service: RequestHandler {
     static let close = HeaderField("Connection", "close")
 
     package func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {
-        guard let entry = exchange.context as? JournalEntry, let scope = exchange.clock as? Scope else { return }
-        let wasOpen = scope.run { $0.journal.close(entry, ending) }
+        guard let entry = exchange.context as? JournalEntry, let scope = exchange.clock as? Scope else {
+            if let stream = exchange.context as? EventStream { stream.ended() }
+            return
+        }
+        let wasOpen = scope.run { world in
+            guard world.journal.close(entry, ending) else { return false }
+            world.happened(.call) { JournalReport.describe(entry) }
+            return true
+        }
         if wasOpen { heard?(entry) }
     }
 

@@ -38,8 +38,8 @@ public struct CallMatcher: Hashable, Sendable, CustomStringConvertible {
 
 /// How often a call is wanted.
 public struct CallCount: Hashable, Sendable, CustomStringConvertible {
-    private let least: Int
-    private let most: Int
+    let least: Int
+    let most: Int
 
     /// So often, no more and no less.
     public static func exactly(_ count: Int) -> CallCount { CallCount(least: count, most: count) }

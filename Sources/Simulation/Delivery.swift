@@ -1,4 +1,5 @@
 package import PushSimJSONText
+import PushSimWebPush
 package import PushSimWire
 
 /// One message on its way to one device.
@@ -38,6 +39,23 @@ package struct Delivery: Sendable {
     }
 
     package var name: String { "d\(id)" }
+
+    /// As the inbox and its stream show it.
+    package var json: JSON {
+        var entry: JSON = [
+            "id": .string(name), "time": .string(TimeText.rfc3339(time)), "backend": .string(backend),
+            "kind": .string(kind), "transport": .string(transport),
+            "headers": .array(headers.map { [.text($0.name), .text($0.value)] }),
+            "body_base64": .string(Base64.encode(body, .standard)),
+        ]
+        entry.set("dictionary", dictionary ?? .null)
+        entry.set("plaintext", plaintext.map { .text($0) } ?? .null)
+        entry.set("topic", topic.map { .text($0) } ?? .null)
+        entry.set("fault", rules.first.map { .string($0) } ?? .null)
+        entry.set("attempts", .int(attempts))
+        entry.set("outcome", .string(outcome.rawValue))
+        return entry
+    }
 
     var size: Int { 256 + token.count + body.count * 2 + (plaintext?.count ?? 0) }
 }

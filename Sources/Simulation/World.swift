@@ -7,6 +7,7 @@ package struct World {
     package private(set) var options: OptionValues
     package var journal = Journal()
     package var inboxes = Inboxes()
+    package var events = Events()
     package var ledger: Ledger
     package var states: [any BackendState]
     package var decider: (any Decider)?
@@ -51,6 +52,8 @@ package struct World {
         delivery.id = inboxes.reserve()
         delivery.time = clock.now
         for telling in inboxes.add(delivery) { after(telling) }
+        let added = delivery
+        happened(.delivery) { added.json }
         return delivery
     }
 

@@ -14,6 +14,7 @@ extension Connection {
                 drop(playback, exchange)
                 end(exchange, .cancelled)
             case .parked(let current, let ending) where current === exchange: end(exchange, ending)
+            case .streaming(let current) where current === exchange: end(exchange, .cancelled)
             case .reading where announced === exchange: end(exchange, .cancelled)
             default: return
             }
@@ -136,6 +137,20 @@ extension Connection {
             park(exchange, .halfClosed, &playback)
         case .stall:
             park(exchange, .stalled, &playback)
+        case .open:
+            state = .streaming(exchange)
+            settle(&playback, exchange)
+            if inputEnded { lost() }
+        }
+    }
+
+    func send(_ bytes: [UInt8], _ exchange: Exchange) {
+        loop.execute { [self] in
+            guard case .streaming(let current) = state, current === exchange else { return }
+            output.append(bytes)
+            flush()
+            // A client that does not read is let go before it costs more.
+            if let waiting = output.first, waiting.count - outputSent > Self.streamLimit { lost() }
         }
     }
 

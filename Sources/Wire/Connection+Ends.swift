@@ -10,6 +10,7 @@ extension Connection {
             if output.isEmpty { lost() } else { finishWriting() }
         case .waiting:
             want([])
+        case .streaming: lost()
         case .playing(_, let playback):
             if playback.wait != nil || playback.pace != nil { lost() } else { want(wanted.intersection(.writable)) }
         case .parked(let exchange, let ending):
@@ -23,7 +24,7 @@ extension Connection {
     /// The connection is of no more use: whoever was being answered has left.
     func lost() {
         switch state {
-        case .waiting(let exchange): end(exchange, .clientLeft)
+        case .waiting(let exchange), .streaming(let exchange): end(exchange, .clientLeft)
         case .playing(let exchange, let playback):
             drop(playback, exchange)
             end(exchange, .clientLeft)
@@ -52,7 +53,7 @@ extension Connection {
     /// The server stops.
     func shutDown() {
         switch state {
-        case .waiting(let exchange): end(exchange, .cancelled)
+        case .waiting(let exchange), .streaming(let exchange): end(exchange, .cancelled)
         case .playing(let exchange, let playback):
             drop(playback, exchange)
             end(exchange, .cancelled)
@@ -113,7 +114,7 @@ extension Connection {
         case .reading:
             if parser.isInside { refuse(.timeout) } else { lost() }
         case .lingering: close(reset: false)
-        case .waiting, .playing:
+        case .waiting, .playing, .streaming:
             if output.isEmpty { setDeadline(limits.idle) } else { lost() }
         case .parked, .closed: break
         }

@@ -13,6 +13,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         case lingering
         /// Half-closed or stalled on purpose: nothing more is sent. The exchange lasts as long as the connection.
         case parked(Exchange, Ending)
+        /// An answer that goes on: more is sent whenever there is more.
+        case streaming(Exchange)
         case closed
     }
 
@@ -49,6 +51,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var isRequestTimed = false
 
     private static let pendingLimit = 1 << 16
+    /// How far a client may be behind with a stream.
+    static let streamLimit = 4 << 20
     static let lingerTime: Int64 = 5_000_000_000
 
     init(_ descriptor: Int32, _ tenant: Tenant) {
@@ -111,7 +115,7 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
                 pending.append(contentsOf: bytes)
                 processPending()
             }
-        case .waiting, .playing:
+        case .waiting, .playing, .streaming:
             pending.append(contentsOf: bytes)
             boundPending()
         }

@@ -24,6 +24,7 @@ package protocol RequestHandler: AnyObject, Sendable {
 protocol ExchangeSink: AnyObject, Sendable {
     func play(_ script: WireScript, of exchange: Exchange)
     func abort(_ exchange: Exchange)
+    func send(_ bytes: [UInt8], _ exchange: Exchange)
 }
 
 /// One request and the one answer to it.
@@ -61,6 +62,9 @@ package final class Exchange: @unchecked Sendable {
         sink.play(script, of: self)
         return true
     }
+
+    /// Sends more of an answer whose script ended `open`; nothing where the client has left. From any thread.
+    package func send(_ bytes: [UInt8]) { sink.send(bytes, self) }
 
     /// Breaks the connection of this exchange, whatever has been sent.
     package func abort() {

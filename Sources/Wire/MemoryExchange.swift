@@ -71,6 +71,9 @@ package final class MemoryExchange: ExchangeSink, Sendable {
         if isDue { exchange.clock?.settled() }
     }
 
+    /// The answer is what was there when it was asked for.
+    func send(_ bytes: [UInt8], _ exchange: Exchange) {}
+
     func abort(_ exchange: Exchange) {
         let wait = state.withLock { $0.wait }
         if let wait { exchange.clock?.cancel(wait) }
@@ -94,7 +97,7 @@ package final class MemoryExchange: ExchangeSink, Sendable {
         case .fin: .closed
         case .rst: .reset
         case .half: .halfClosed
-        case .stall: .stalled
+        case .stall, .open: .stalled
         }
     }
 }

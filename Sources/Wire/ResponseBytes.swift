@@ -16,12 +16,15 @@ package struct Response: Sendable {
     }
 
     /// The message, with a Content-Length where the status allows a body (RFC 9110 section 8.6).
-    /// - Parameter isHead: answers HEAD: the length of the body stands, the body does not.
-    package func bytes(isHead: Bool = false) -> [UInt8] {
+    /// - Parameters:
+    ///   - isHead: answers HEAD: the length of the body stands, the body does not.
+    ///   - isOpen: the body ends with the connection, so that it has no length.
+    package func bytes(isHead: Bool = false, isOpen: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
         let hasNoBody = status < 200 || status == 204 || status == 304
-        let digits = hasNoBody ? 0 : Self.digitCount(body.count)
-        var size = line.count + 2 + (hasNoBody ? 0 : digits + 18)
+        let hasLength = !hasNoBody && !isOpen
+        let digits = hasLength ? Self.digitCount(body.count) : 0
+        var size = line.count + 2 + (hasLength ? digits + 18 : 0)
         var index = 0
         while index < fields.count {
             size += fields[index].name.count + fields[index].value.count + 4
@@ -39,7 +42,7 @@ package struct Response: Sendable {
                 writer.put(Byte.carriageReturn, Byte.lineFeed)
                 index += 1
             }
-            if !hasNoBody {
+            if hasLength {
                 writer.put("Content-Length: ")
                 writer.put(decimal: body.count, digits: digits)
                 writer.put(Byte.carriageReturn, Byte.lineFeed)

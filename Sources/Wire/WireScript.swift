@@ -19,6 +19,8 @@ package struct WireScript: Sendable {
         case half
         /// Nothing more is said, and the connection stays open.
         case stall
+        /// More follows by `Exchange.send`, as long as the client stays.
+        case open
     }
 
     package var steps: [Step]
