@@ -61,6 +61,7 @@ let package = Package(
             swiftSettings: settings),
         tests("Wire", ["PushSimWire"]),
         tests("JSONText", ["PushSimJSONText"]),
+        tests("WebPush", ["PushSimWebPush", "PushSimJSONText"]),
         tests("Simulation", ["PushSimSimulation", "PushSimWire", "PushSimWebPush"]),
         tests("Faults", ["PushSimFaults", "PushSim", "PushSimSimulation"]),
         tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText"]),

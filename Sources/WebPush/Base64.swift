@@ -45,6 +45,27 @@ package enum Base64 {
         return word == 0 && bits < 6 ? out : nil
     }
 
+    /// Reads either alphabet, with or without padding, whatever bits are left over; nil for other characters and for a
+    /// single last character.
+    package static func decodeLeniently(_ text: [UInt8]) -> [UInt8]? {
+        var bare = text
+        while bare.last == 61 { bare.removeLast() }
+        var out: [UInt8] = []
+        out.reserveCapacity(bare.count * 3 / 4)
+        var word: UInt32 = 0
+        var bits = 0
+        for byte in bare {
+            guard let value = value(byte == 43 ? 45 : byte == 47 ? 95 : byte) else { return nil }
+            word = word << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                out.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+            }
+        }
+        return bits < 6 ? out : nil
+    }
+
     private static func value(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 65...90: byte - 65

@@ -19,6 +19,43 @@
             return Array(key.publicKey.x963Representation)
         }
 
+        static func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+            Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key)))
+        }
+
+        /// Whether 65 octets are an uncompressed point of the curve other than infinity.
+        static func isPoint(_ octets: [UInt8]) -> Bool {
+            octets.count == 65 && octets[0] == 4
+                && (try? P256.KeyAgreement.PublicKey(x963Representation: octets)) != nil
+        }
+
+        /// The x coordinate, 32 octets, of the product; nil where the scalar is out of range or the point is none.
+        static func sharedSecret(scalar: [UInt8], point octets: [UInt8]) -> [UInt8]? {
+            guard octets.count == 65, octets[0] == 4,
+                let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: scalar),
+                let peer = try? P256.KeyAgreement.PublicKey(x963Representation: octets)
+            else { return nil }
+            return (try? key.sharedSecretFromKeyAgreement(with: peer))?.withUnsafeBytes { Array($0) }
+        }
+
+        /// The ciphertext and, behind it, the tag of 16 octets.
+        static func seal(key: [UInt8], nonce: [UInt8], additional: [UInt8], _ plaintext: [UInt8]) -> [UInt8]? {
+            guard key.count == 16, let nonce = try? AES.GCM.Nonce(data: nonce),
+                let box = try? AES.GCM.seal(
+                    plaintext, using: SymmetricKey(data: key), nonce: nonce, authenticating: additional)
+            else { return nil }
+            return Array(box.ciphertext) + Array(box.tag)
+        }
+
+        /// Nil where the tag is not the text's.
+        static func open(key: [UInt8], nonce: [UInt8], additional: [UInt8], _ sealed: [UInt8]) -> [UInt8]? {
+            guard key.count == 16, sealed.count >= 16, let nonce = try? AES.GCM.Nonce(data: nonce),
+                let box = try? AES.GCM.SealedBox(
+                    nonce: nonce, ciphertext: sealed.dropLast(16), tag: sealed.suffix(16))
+            else { return nil }
+            return (try? AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: additional)).map { Array($0) }
+        }
+
         static func sign(digest: [UInt8], scalar: [UInt8]) -> [UInt8]? {
             guard let key = try? P256.Signing.PrivateKey(rawRepresentation: scalar), let signed = Prehashed(digest)
             else {
