@@ -11,6 +11,8 @@ package final class FaultEngine: Decider {
     private let regexes: [Regex<AnyRegexOutput>?]
     private var counters: [[Key: Counter]]
     private var start: Int64
+    /// By the backend's name: the rules that may be about its deliveries.
+    private var deliveryRules: [String: [Int]] = [:]
     /// By the place's number: the rules that may be about it.
     private var candidates: [Candidates?] = []
 
@@ -66,6 +68,56 @@ package final class FaultEngine: Decider {
             current = open
         }
         return current.map { Decision(rules: $0.rules, draw: $0.draw, actions: $0.actions) }
+    }
+
+    package func decide(_ delivery: Delivery, isRetry: Bool, now: Int64, draws: Draws) -> DeliveryDecision? {
+        var decision: DeliveryDecision?
+        var isOpen = true
+        for index in rules(aboutDeliveriesOf: delivery.backend) {
+            let rule = profile.rules[index]
+            if isRetry, !rule.deliver.isAboutAttempts { continue }
+            guard Self.matches(rule.on, delivery) else { continue }
+            let key = Self.key(rule.when.per, delivery)
+            counters[index][key, default: Counter()].calls += 1
+            guard isOpen else { continue }
+            let outcome = holds(rule, index, key, now, draws)
+            guard outcome.holds else { continue }
+            counters[index][key, default: Counter()].firings += 1
+            var fired = decision ?? DeliveryDecision()
+            fired.rules.append(rule.id)
+            fired.actions.merge(rule.deliver)
+            decision = fired
+            isOpen = rule.continues
+        }
+        return decision
+    }
+
+    private func rules(aboutDeliveriesOf backend: String) -> [Int] {
+        if let known = deliveryRules[backend] { return known }
+        let found = profile.rules.indices.filter { index in
+            let on = profile.rules[index].on
+            return on.side == .delivery && (on.backend == nil || on.backend == backend)
+        }
+        deliveryRules[backend] = found
+        return found
+    }
+
+    private static func matches(_ on: Matcher, _ delivery: Delivery) -> Bool {
+        if let kind = on.kind, delivery.kind != kind { return false }
+        if let transport = on.transport, delivery.transport != transport { return false }
+        if let token = on.token, !token.matches(delivery.token) { return false }
+        if let account = on.account, delivery.account.map({ account.matches($0) }) != true { return false }
+        if let topic = on.topic, delivery.topic.map({ topic.matches($0) }) != true { return false }
+        return true
+    }
+
+    private static func key(_ per: Condition.Per, _ delivery: Delivery) -> Key {
+        switch per {
+        case .rule, .header: []
+        case .token: delivery.token
+        case .account: delivery.account ?? []
+        case .subscriber: delivery.subscriber ?? delivery.deviceID ?? []
+        }
     }
 
     private struct Open {

@@ -15,7 +15,8 @@ package struct Profile: Sendable {
         package var id: String
         package var on: Matcher
         package var when: Condition
-        package var then: Actions
+        package var then = Actions()
+        package var deliver = DeliveryActions()
         /// Whether the search goes on after it has acted.
         package var continues = false
     }

@@ -44,6 +44,11 @@ extension ProfileReader {
         if let transport = fields["transport"] {
             matcher.transport = choice(transport, "transport", "transport", Vocabulary.transports)
         }
+        if matcher.side == .delivery {
+            for name in ["route", "method", "path", "query", "header", "body"] {
+                if let field = fields[name] { mistake(field, "\"\(name)\" belongs to calls; a delivery has none") }
+            }
+        }
         return matcher
     }
 

@@ -7,10 +7,6 @@ extension ProfileReader {
         "status", "headers", "body", "json", "reason", "retryAfter", "delay", "connection", "lose", "token",
     ]
     private static let laterRequestKeys = ["after", "wire", "mutate", "discovery", "setState"]
-    private static let laterDeliveryKeys = [
-        "answer", "record", "payload", "ring", "drop", "duplicate", "hold", "reorder", "late", "headers", "wire",
-        "connection",
-    ]
     private static let laterConnections = [
         "resetAfterHead", "resetMidBody", "closeMidHead", "closeMidBody", "stallMidBody", "halfClose", "refuse",
         "EMPTY_RESPONSE", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE", "CONNECTION_RESET_BY_PEER",
@@ -18,11 +14,6 @@ extension ProfileReader {
 
     mutating func actions(_ value: JSONValue, _ on: Matcher) -> Actions {
         var actions = Actions()
-        if on.side == .delivery {
-            _ = fields(value, "\"then\" of a delivery", [], later: Self.laterDeliveryKeys)
-            if value.members.isEmpty { mistake(value, "\"then\" says nothing") }
-            return actions
-        }
         guard let fields = fields(value, "\"then\"", Self.requestKeys, later: Self.laterRequestKeys) else {
             return actions
         }

@@ -77,13 +77,12 @@ package struct ProfileReader {
         }
         let on = fields["on"].map { matcher($0) } ?? Matcher()
         let when = fields["when"].map { condition($0) } ?? Condition()
-        var actions = Actions()
+        var rule = Profile.Rule(id: id, on: on, when: when)
         if let then = fields["then"] {
-            actions = self.actions(then, on)
+            if on.side == .delivery { rule.deliver = deliveryActions(then) } else { rule.then = actions(then, on) }
         } else {
             mistake(value, "\"then\" is missing: what is to happen?")
         }
-        var rule = Profile.Rule(id: id, on: on, when: when, then: actions)
         if let goesOn = fields["continue"] { rule.continues = flag(goesOn, "continue") ?? false }
         return rule
     }

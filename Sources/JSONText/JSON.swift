@@ -87,6 +87,43 @@ public indirect enum JSON: Hashable, Sendable {
         self = .object(members)
     }
 
+    /// Sets what stands at a path, making objects on the way; of what is no object or array nothing is changed.
+    package mutating func set(_ path: ArraySlice<JSONPath.Step>, _ value: JSON) {
+        guard let step = path.first else {
+            self = value
+            return
+        }
+        switch (step, self) {
+        case (.member(let name), .object):
+            var inner = self[name] ?? .object([])
+            inner.set(path.dropFirst(), value)
+            set(name, inner)
+        case (.element(let index), .array(var elements)) where elements.indices.contains(index):
+            elements[index].set(path.dropFirst(), value)
+            self = .array(elements)
+        default: return
+        }
+    }
+
+    /// Takes away what stands at a path.
+    package mutating func remove(_ path: ArraySlice<JSONPath.Step>) {
+        guard let step = path.first else { return }
+        switch (step, self) {
+        case (.member(let name), .object(var members)):
+            guard let index = members.lastIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return }
+            if path.count == 1 {
+                members.remove(at: index)
+            } else {
+                members[index].value.remove(path.dropFirst())
+            }
+            self = .object(members)
+        case (.element(let index), .array(var elements)) where elements.indices.contains(index):
+            if path.count == 1 { elements.remove(at: index) } else { elements[index].remove(path.dropFirst()) }
+            self = .array(elements)
+        default: return
+        }
+    }
+
     /// The compact text.
     package var bytes: [UInt8] {
         var writer = JSONWriter()

@@ -27,8 +27,7 @@ struct ControlAPI {
             if name == "events", method == "GET" { return EventStream.events(self, exchange) }
             if name == "verify", method == "POST" { return try VerifyCall(self, exchange).answer(try object(call)) }
             if name == "clock", method == "POST" { return try moveClock(try object(call), exchange) }
-            let reply = try reply(name, method, call)
-            finish(exchange, reply)
+            deliver(try reply(name, method, call)) { finish(exchange, $0) }
         } catch {
             finish(exchange, Self.describe(error))
         }
@@ -47,6 +46,30 @@ struct ControlAPI {
         return ControlAnswer(
             status,
             ["error": ["code": .string(error.code), "message": .string(error.message), "path": .string(error.path)]])
+    }
+
+    /// Hands the answer on once what it sent has been tried, and says what came of each delivery.
+    private func deliver(_ answer: ControlAnswer, _ done: @escaping @Sendable (ControlAnswer) -> Void) {
+        guard let deliveries = answer.deliveries else { return done(answer) }
+        scope.run { world in
+            world.afterDeliveries {
+                var answer = answer
+                answer.body = ["deliveries": Self.describe(deliveries)]
+                done(answer)
+            }
+        }
+    }
+
+    static func describe(_ deliveries: [Delivery]) -> JSON {
+        .array(
+            deliveries.map { delivery in
+                var entry: JSON = ["id": .string(delivery.name)]
+                if let subscriber = delivery.subscriber { entry.set("subscriber", .text(subscriber)) }
+                if let device = delivery.deviceID { entry.set("device_id", .text(device)) }
+                entry.set("transport", .string(delivery.transport))
+                entry.set("outcome", .string(delivery.outcomeText))
+                return entry
+            })
     }
 
     func finish(_ exchange: Exchange, _ answer: ControlAnswer) {
@@ -135,25 +158,39 @@ struct ControlAPI {
 
     private static let names = [
         "health", "state", "reset", "journal", "verify", "profile", "options", "clock", "obligations", "inbox",
-        "inbox/stream", "events", "ntm/tokens", "ntm/notifications",
+        "inbox/stream", "events",
     ]
 
-    private func backendCall(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
-        guard Self.names.contains(name) else {
-            throw ControlError(
-                "There is no call /__pushsim/\(name).\(Suggestion.text(name, Self.names)) The calls are: "
-                    + Self.names.joined(separator: ", ") + ".", code: "notFound")
+    private var allNames: [String] {
+        var names = Self.names
+        for backend in scope.backends {
+            for control in backend.controls {
+                let name = "\(backend.name)/\(control.pattern)"
+                if !names.contains(name) { names.append(name) }
+            }
         }
+        return names
+    }
+
+    private func backendCall(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
         let parts = name.split(separator: "/", maxSplits: 1)
         if parts.count == 2, let index = scope.backends.firstIndex(where: { $0.name == parts[0] }) {
-            let body = try object(call)
             let rest = String(parts[1])
+            let body = try object(call)
             let answer = try scope.run { world throws(ControlError) -> ControlAnswer? in
                 try world.states[index].control(rest, method, body?.root, &world)
             }
             if let answer { return answer }
+            if scope.backends[index].controls.contains(where: { $0.matches(rest) }) {
+                throw ControlError("/__pushsim/\(name) does not take \(method).", code: "methodNotAllowed")
+            }
         }
-        throw ControlError("/__pushsim/\(name) does not take \(method).", code: "methodNotAllowed")
+        if Self.names.contains(name) {
+            throw ControlError("/__pushsim/\(name) does not take \(method).", code: "methodNotAllowed")
+        }
+        throw ControlError(
+            "There is no call /__pushsim/\(name).\(Suggestion.text(name, allNames)) The calls are: "
+                + allNames.joined(separator: ", ") + ".", code: "notFound")
     }
 
     private var health: ControlAnswer {
@@ -296,9 +333,9 @@ struct ControlAPI {
     /// What `serve --report` writes.
     var report: JSON {
         let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
-        let strangers = entries.filter { $0.call.place.route == nil }
+        let strangers = entries.filter { $0.attempt == nil && $0.call.place.route == nil }
         let fired = entries.filter { $0.decision != nil }
-        var report: JSON = ["version": .string(Version.text), "calls": .int(entries.count), "evicted": .int(evicted)]
+        var report: JSON = ["version": .string(Version.text), "calls": .int(entries.count { $0.attempt == nil }), "evicted": .int(evicted)]
         report.set(
             "unexpected_calls",
             .array(strangers.map { .string("\($0.call.head.methodText) \($0.call.target.text)") }))

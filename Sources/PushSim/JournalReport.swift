@@ -43,18 +43,38 @@ struct JournalReport {
     }
 
     private func matches(_ entry: JournalEntry) -> Bool {
-        filters.allSatisfy { filter in
+        filters.allSatisfy { filter -> Bool in
+            if let attempt = entry.attempt {
+                return filter.name == "backend" && attempt.delivery.backend == filter.value
+                    || filter.name == "status" && attempt.status.map(String.init) == filter.value
+            }
             switch filter.name {
-            case "backend": entry.call.place.backend?.name == filter.value
-            case "route": entry.call.place.route == filter.value
-            case "method": entry.call.method.elementsEqual(filter.value.utf8)
-            case "path": entry.call.path.elementsEqual(filter.value.utf8)
-            default: entry.status.map(String.init) == filter.value
+            case "backend": return entry.call.place.backend?.name == filter.value
+            case "route": return entry.call.place.route == filter.value
+            case "method": return entry.call.method.elementsEqual(filter.value.utf8)
+            case "path": return entry.call.path.elementsEqual(filter.value.utf8)
+            default: return entry.status.map(String.init) == filter.value
             }
         }
     }
 
+    private static func describe(_ attempt: Attempt, index: Int, time: Int64) -> JSON {
+        let delivery = attempt.delivery
+        var row: JSON = [
+            "index": .int(index), "time": .string(TimeText.rfc3339(time)), "side": "delivery",
+            "backend": .string(delivery.backend), "delivery": .string(delivery.name), "kind": .string(delivery.kind),
+            "transport": .string(delivery.transport), "token": .text(delivery.token), "attempt": .int(attempt.number),
+            "outcome": .string(attempt.outcome.rawValue),
+        ]
+        row.set("device_id", delivery.deviceID.map { .text($0) } ?? .null)
+        row.set("status", attempt.status.map { .int($0) } ?? .null)
+        row.set("failure", attempt.failure.map { .string($0) } ?? .null)
+        row.set("rules", .array(attempt.rules.map { .string($0) }))
+        return row
+    }
+
     static func describe(_ entry: JournalEntry) -> JSON {
+        if let attempt = entry.attempt { return describe(attempt, index: entry.index, time: entry.time) }
         var row: JSON = ["index": .int(entry.index), "time": .string(TimeText.rfc3339(entry.time))]
         row.set("backend", entry.call.place.backend.map { .string($0.name) } ?? .null)
         row.set("route", entry.call.place.route.map { .string($0) } ?? .null)

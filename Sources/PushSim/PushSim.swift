@@ -126,7 +126,7 @@ public final class PushSim: Sendable {
 
     /// All calls so far, oldest first.
     public var journal: [RecordedCall] {
-        service.defaultScope.run { $0.journal.entries }.map { RecordedCall($0) }
+        service.defaultScope.run { $0.journal.entries }.filter { $0.attempt == nil }.map { RecordedCall($0) }
     }
 
     /// Iris NTM.

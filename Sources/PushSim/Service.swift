@@ -316,7 +316,7 @@ enum Scripted {
     ) -> Answer {
         var answer: Answer
         if let state {
-            answer = state.scripted(status, call, &world)
+            answer = state.scripted(status, retryAfter: actions.retryAfter?.nanoseconds, call, &world)
         } else {
             let body: JSON = [
                 "error": ["code": .string("HTTP-\(status)"), "message": .string(StatusText.reason(status))]

@@ -61,7 +61,8 @@ extension PushSim {
     /// Whether the calls so far are as wanted.
     /// - Returns: nil, or what was asked, what was there, and the three nearest calls with what differs in each.
     public func unsatisfied(_ matcher: CallMatcher, _ count: CallCount = .atLeast(1)) -> String? {
-        let (entries, evicted) = service.defaultScope.run { ($0.journal.entries, $0.journal.evicted) }
+        let (all, evicted) = service.defaultScope.run { ($0.journal.entries, $0.journal.evicted) }
+        let entries = all.filter { $0.attempt == nil }
         let found = entries.filter { matcher.differences($0).isEmpty }.count
         if count.contains(found) { return nil }
         var lines = ["Wanted \(count) of \(matcher), found \(found) among \(entries.count) calls."]

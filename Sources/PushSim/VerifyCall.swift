@@ -100,7 +100,8 @@ struct Verification: Sendable {
     init(_ wish: Wish) { self.wish = wish }
 
     func check(_ scope: Scope) -> Outcome {
-        let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
+        let (all, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
+        let entries = all.filter { $0.attempt == nil }
         switch wish {
         case .count(let question, let count):
             let matching = entries.filter { question.differences($0.call).isEmpty }

@@ -9,6 +9,8 @@ package protocol Backend: Sendable {
     var obligations: [Obligation] { get }
     /// The paths it owns, for people.
     var ownedPaths: [String] { get }
+    /// Calls under `/__pushsim/<name>/`, such as `POST notifications`.
+    var controls: [ControlDescription] { get }
     /// What profiles may name under `lose` and `token`.
     var losable: [String] { get }
     var tokenFaults: [String] { get }
@@ -23,12 +25,18 @@ package protocol Backend: Sendable {
 /// What a backend knows in one scope. Used under the scope's lock.
 package protocol BackendState: AnyObject {
     func optionsChanged(_ options: OptionValues)
+    var backendName: String { get }
     func answer(_ match: RouteMatch, _ call: Call, _ world: inout World) -> Answer
     /// The answer with a scripted status and no scripted body.
-    func scripted(_ status: Int, _ call: Call, _ world: inout World) -> Answer
+    /// - Parameter retryAfter: nanoseconds, where the profile says when to come back.
+    func scripted(_ status: Int, retryAfter: Int64?, _ call: Call, _ world: inout World) -> Answer
     /// Loses what `what` names of the call's subject, as a server that forgets.
     func lose(_ what: String, _ call: Call, _ world: inout World)
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
+    /// What a push service's answer to a delivery means.
+    func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict
+    /// The push service has said that the device is gone.
+    func registrationGone(_ delivery: Delivery, _ world: inout World)
     /// A call under `/__pushsim/<backend>/`; nil where there is none of that name.
     func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError)
         -> ControlAnswer?
@@ -50,10 +58,29 @@ package struct Answer: Sendable {
     }
 }
 
+/// A call of the control API that a backend takes.
+package struct ControlDescription: Hashable, Sendable {
+    package let method: String
+    /// Behind the backend's name; `{x}` is one segment.
+    package let pattern: String
+
+    package init(_ method: String, _ pattern: String) {
+        self.method = method
+        self.pattern = pattern
+    }
+
+    package func matches(_ name: String) -> Bool {
+        let (own, given) = (pattern.split(separator: "/"), name.split(separator: "/"))
+        return own.count == given.count && zip(own, given).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+    }
+}
+
 /// What a control call answers.
 package struct ControlAnswer: Sendable {
     package var status: Int
     package var body: JSON?
+    /// What was sent: the answer waits for it, and says what came of it.
+    package var deliveries: [Delivery]?
 
     package init(_ status: Int, _ body: JSON? = nil) {
         self.status = status
@@ -157,4 +184,17 @@ package struct MemberReader {
     package func wrong(_ name: String, _ wanted: String, _ found: JSONValue) -> ControlError {
         ControlError("must be \(wanted), not \(found.kindName)", path: "\(path).\(name)")
     }
+}
+
+extension BackendState {
+    package func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict {
+        switch status {
+        case 200...299: .accepted
+        case 404, 410: .removed
+        case 429, 500...599: .retry
+        default: .rejected
+        }
+    }
+
+    package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
 }

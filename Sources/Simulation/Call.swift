@@ -2,7 +2,7 @@ package import PushSimWire
 
 /// One request of a client, as the scope sees it: the base path of the scope is gone from its path.
 ///
-/// A class, since it is handed on at every step. `@unchecked Sendable`: all is constant but `index`, which is set once,
+/// A class, since it is handed on at every step. `@unchecked Sendable`: all is constant but `index` and `number`, which are set once,
 /// under the scope's lock, before anybody else has the call, and `known`, which is read and set only under that lock.
 package final class Call: @unchecked Sendable {
     package let request: Request
@@ -14,6 +14,8 @@ package final class Call: @unchecked Sendable {
     package let match: RouteMatch?
     /// The journal's index of this call.
     package var index = 0
+    /// Which of the scope's calls it is, from 1: deliveries do not count.
+    package var number = 0
     private var known: Facts?
 
     package init(
@@ -25,6 +27,10 @@ package final class Call: @unchecked Sendable {
         self.place = place
         self.match = match
     }
+
+    /// No call at all.
+    package static let none = Call(
+        request: Request(head: .empty, body: []), path: .init(0, 0), peerAddress: "")
 
     package var head: RequestHead { request.head }
     package var body: [UInt8] { request.body }
@@ -67,6 +73,7 @@ package final class Call: @unchecked Sendable {
         request.body = Array(request.body.prefix(limit))
         let call = Call(request: request, path: pathSpan, peerAddress: peerAddress, place: place, match: match)
         call.index = index
+        call.number = number
         call.known = known
         return call
     }

@@ -3,7 +3,10 @@ import PushSimWebPush
 package import PushSimWire
 
 /// One message on its way to one device.
-package struct Delivery: Sendable {
+///
+/// A class, since the queue, the inboxes and the journal all hold it. `@unchecked Sendable`: filled on the scope's home
+/// loop before it is in an inbox or journal, and changed after that only under the scope's lock (`attempts`, `outcome`).
+package final class Delivery: @unchecked Sendable {
     package enum Outcome: String, Sendable {
         case accepted, retrying, rejected, removed, dropped
         case gaveUp = "gave_up"
@@ -12,33 +15,57 @@ package struct Delivery: Sendable {
     }
 
     /// The scope's number for it, from 1.
-    package var id = 0
-    package var time: Int64 = 0
+    package let id: Int
     package let backend: String
     package let kind: String
     package let transport: String
-    package var token: [UInt8]
+    /// The device token, routing id or endpoint that was registered.
+    package let token: [UInt8]
+    package var account: [UInt8]?
     package var subscriber: [UInt8]?
     package var deviceID: [UInt8]?
     package var topic: [UInt8]?
+    /// Seconds that the push service may keep it.
+    package var timeToLive = 0
+
     package var headers: [HeaderField] = []
-    package var body: [UInt8]
+    package var body: [UInt8] = []
     /// For APNs and FCM: what the app is handed.
     package var dictionary: JSON?
     package var plaintext: [UInt8]?
     package var rules: [String] = []
-    package var attempts = 1
-    package var outcome = Outcome.accepted
+    /// What was put in on purpose, as `fault` of the inbox shows it.
+    package var fault: String?
+    /// When it was accepted, on the scope's clock.
+    package internal(set) var time: Int64 = 0
+    package internal(set) var attempts = 0
+    /// Nil while it is on its way.
+    package internal(set) var outcome: Outcome?
 
-    package init(backend: String, kind: String, transport: String, token: [UInt8], body: [UInt8]) {
+    package init(id: Int, backend: String, kind: String, transport: String, token: [UInt8]) {
+        self.id = id
         self.backend = backend
         self.kind = kind
         self.transport = transport
         self.token = token
-        self.body = body
     }
 
     package var name: String { "d\(id)" }
+
+    package var outcomeText: String { outcome?.rawValue ?? "pending" }
+
+    /// Another delivery of the same to the same.
+    func again(id: Int) -> Delivery {
+        let copy = Delivery(id: id, backend: backend, kind: kind, transport: transport, token: token)
+        copy.account = account
+        copy.subscriber = subscriber
+        copy.deviceID = deviceID
+        copy.topic = topic
+        copy.timeToLive = timeToLive
+        copy.rules = rules
+        copy.fault = fault
+        return copy
+    }
 
     /// As the inbox and its stream show it.
     package var json: JSON {
@@ -51,11 +78,23 @@ package struct Delivery: Sendable {
         entry.set("dictionary", dictionary ?? .null)
         entry.set("plaintext", plaintext.map { .text($0) } ?? .null)
         entry.set("topic", topic.map { .text($0) } ?? .null)
-        entry.set("fault", rules.first.map { .string($0) } ?? .null)
+        entry.set("fault", (fault ?? rules.first).map { .string($0) } ?? .null)
         entry.set("attempts", .int(attempts))
-        entry.set("outcome", .string(outcome.rawValue))
+        entry.set("outcome", .string(outcomeText))
         return entry
     }
 
-    var size: Int { 256 + token.count + body.count * 2 + (plaintext?.count ?? 0) }
+    var size: Int { 320 + token.count + body.count + (plaintext?.count ?? 0) + headers.count * 80 }
+}
+
+/// One attempt to deliver, as the journal keeps it.
+package struct Attempt: Sendable {
+    package let delivery: Delivery
+    /// Counted from 1.
+    package let number: Int
+    package let outcome: Delivery.Outcome
+    /// What the push service answered, or the failure of the connection.
+    package let status: Int?
+    package let failure: String?
+    package let rules: [String]
 }

@@ -42,6 +42,6 @@ extension World {
     package mutating func happened(_ kind: Event.Kind, _ content: @escaping @Sendable () -> JSON) {
         guard events.isWatched else { return }
         let telling = events.add(kind, content)
-        after(telling)
+        after { _ in telling() }
     }
 }

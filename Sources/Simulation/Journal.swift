@@ -10,6 +10,8 @@ package final class JournalEntry: @unchecked Sendable {
     /// Nanoseconds since 1970 on the scope's clock, when the call arrived.
     package let time: Int64
     package var call: Call
+    /// Of a delivery: the attempt; then there is no call.
+    package private(set) var attempt: Attempt?
     /// Of a body that is stored in part only: its whole length and SHA-256.
     package private(set) var bodyDigest: (length: Int, sha256: [UInt8])?
     /// Whether it is decided what goes wrong; it may be that nothing does.
@@ -30,6 +32,15 @@ package final class JournalEntry: @unchecked Sendable {
         self.time = time
         self.call = call
         self.exchange = exchange
+    }
+
+    fileprivate init(index: Int, time: Int64, _ attempt: Attempt) {
+        self.index = index
+        self.time = time
+        call = .none
+        self.attempt = attempt
+        status = attempt.status
+        size = 400
     }
 
     fileprivate var copy: JournalEntry {
@@ -66,6 +77,7 @@ package struct Journal: Sendable {
     private var free: [Int] = []
     package private(set) var limit: Int
     package private(set) var nextIndex = 1
+    private var calls = 0
     package private(set) var evicted = 0
 
     package init(limit: Int = 8 << 20) { self.limit = limit }
@@ -78,6 +90,8 @@ package struct Journal: Sendable {
     /// Opens the entry of a call and numbers the call. Entries are kept aside until `close`.
     package mutating func open(_ call: Call, _ exchange: Exchange, time: Int64) -> JournalEntry {
         call.index = nextIndex
+        calls += 1
+        call.number = calls
         let entry = JournalEntry(index: nextIndex, time: time, call: call, exchange: exchange)
         nextIndex += 1
         if let slot = free.popLast() {
@@ -98,6 +112,12 @@ package struct Journal: Sendable {
         entry.close(ending, bodyLimit: Self.bodyLimit)
         if limit > 0 { append(entry) }
         return true
+    }
+
+    mutating func append(_ attempt: Attempt, time: Int64) {
+        let entry = JournalEntry(index: nextIndex, time: time, attempt)
+        nextIndex += 1
+        if limit > 0 { append(entry) }
     }
 
     private mutating func append(_ entry: JournalEntry) {

@@ -38,7 +38,7 @@ package final class Scope: ScriptClock {
     package func run<Result: Sendable, Failure: Error>(
         _ body: (inout World) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        var effects: [@Sendable () -> Void] = []
+        var effects: [@Sendable (Scope) -> Void] = []
         let outcome = world.withLock { world -> Swift.Result<Result, Failure> in
             do throws(Failure) {
                 let result = try body(&world)
@@ -53,7 +53,7 @@ package final class Scope: ScriptClock {
                 return .failure(error)
             }
         }
-        for effect in effects { effect() }
+        for effect in effects { effect(self) }
         return try outcome.get()
     }
 
@@ -74,9 +74,9 @@ package final class Scope: ScriptClock {
 
     package func settled() {
         run { world in
-            world.flights.count -= 1
+            world.flights.count = max(0, world.flights.count - 1)
             if world.flights.count == 0, world.flights.isStepping {
-                world.after { [weak self] in self?.home.submit { [weak self] in self?.step() } }
+                world.after { scope in scope.home.submit { [weak scope] in scope?.step() } }
             }
         }
     }

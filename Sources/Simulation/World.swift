@@ -17,7 +17,10 @@ package struct World {
     var timers = TimerHeap<@Sendable () -> Void>()
     var flights = Flights()
     /// What is to be done once the lock is gone, in order.
-    var effects: [@Sendable () -> Void] = []
+    var effects: [@Sendable (Scope) -> Void] = []
+    var outbox = Outbox()
+    /// Counts resets.
+    var generation = 0
 
     init(clock: SimulationClock, draws: Draws, options: OptionValues, backends: [any Backend]) {
         self.clock = clock
@@ -34,7 +37,7 @@ package struct World {
     }
 
     /// Runs `effect` after the lock is gone.
-    package mutating func after(_ effect: @escaping @Sendable () -> Void) { effects.append(effect) }
+    package mutating func after(_ effect: @escaping @Sendable (Scope) -> Void) { effects.append(effect) }
 
     package mutating func setOptions(_ values: OptionValues) {
         options = values
@@ -46,17 +49,6 @@ package struct World {
         for state in states { state.optionsChanged(options) }
     }
 
-    /// Delivers to an inbox: in the order of these calls.
-    package mutating func deliver(_ delivery: Delivery) -> Delivery {
-        var delivery = delivery
-        delivery.id = inboxes.reserve()
-        delivery.time = clock.now
-        for telling in inboxes.add(delivery) { after(telling) }
-        let added = delivery
-        happened(.delivery) { added.json }
-        return delivery
-    }
-
     /// Empties the scope; options, profile, seed and clock stay.
     mutating func reset() {
         for state in states { state.reset() }
@@ -65,8 +57,11 @@ package struct World {
         inboxes.reset()
         ledger.reset()
         timers.removeAll()
+        generation += 1
+        flights.count = max(0, flights.count - outbox.waiting)
+        outbox = Outbox()
         decider?.reset(now: clock.now)
-        for exchange in exchanges { after { exchange.abort() } }
+        for exchange in exchanges { after { _ in exchange.abort() } }
     }
 }
 

@@ -39,14 +39,14 @@ struct ControlTests {
     func inboxStream() async throws {
         let sim = PushSim.current
         try await sim.subscribe()
-        try sim.ntm.notify(topic: "example.com/video/alice")
+        try await sim.ntm.notify(topic: "example.com/video/alice")
         let client = try RawClient(port: sim.url.port ?? 0)
         try await client.send("GET /__pushsim/inbox/stream?token=abc HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let first = try await client.receive(until: "id: d1\n")
         #expect(first.contains("Content-Type: text/event-stream\r\n"))
         #expect(!first.contains("Content-Length"))
         #expect(first.contains("event: delivery\nid: d1\ndata: {\"id\":\"d1\","))
-        try sim.ntm.notify(topic: "example.com/video/alice", type: "cancel")
+        try await sim.ntm.notify(topic: "example.com/video/alice", type: "cancel")
         let second = try await client.receive(until: "\n\n")
         #expect(second.hasPrefix("event: delivery\nid: d2\ndata: {\"id\":\"d2\",") && second.contains("\"cancel\""))
     }
@@ -71,7 +71,7 @@ struct ControlTests {
         try await client.send("GET /__pushsim/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         _ = try await client.receive(until: "\r\n\r\n")
         _ = try await sim.send("GET", "/v1/none")
-        try sim.ntm.notify(topic: "example.com/video/alice")
+        try await sim.ntm.notify(topic: "example.com/video/alice")
         let text = try await client.receive(until: "event: delivery")
         let kinds = text.split(separator: "\n").filter { $0.hasPrefix("event: ") }
         #expect(kinds == ["event: decision", "event: call", "event: delivery"])

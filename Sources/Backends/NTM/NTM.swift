@@ -8,6 +8,7 @@ package struct NTM: Backend {
     package let name = "ntm"
     package let losable = ["subscriber", "subscription"]
     package let tokenFaults = ["expire"]
+    package let controls = [ControlDescription("POST", "tokens"), ControlDescription("POST", "notifications")]
     package let kinds = ["notify", "cancel", "chat"]
     package let ownedPaths = [
         "/v1/subscriber…", "/v1/subscribers…", "/v1/subscription…", "/v2/subscriber…", "/v1/publish",

@@ -3,7 +3,7 @@ import PushSimSimulation
 import PushSimWire
 
 /// A notification to the subscribers of a topic, as `POST /__pushsim/ntm/notifications` and `/v1/publish` take it.
-struct Notification {
+struct Notification: Sendable {
     let topic: Topic
     let type: String
     let action: String
@@ -13,7 +13,7 @@ struct Notification {
     let roomTokenExpiry: Int64
     let rtcServer: [UInt8]
     /// JSON text.
-    let userdata: [UInt8]
+    var userdata: [UInt8]
     let callerName: String
 }
 
@@ -22,27 +22,32 @@ extension NTMState {
         guard let object = try readFields(call).object else { throw .unreadable("The body is no JSON object.") }
         do throws(ControlError) {
             let deliveries = try notify(object, &world)
-            return success(["deliveries": deliveries])
+            return success([
+                "deliveries": .array(
+                    deliveries.map {
+                        [
+                            "id": .string($0.name), "subscriber": .text($0.subscriber ?? []),
+                            "transport": .string($0.transport),
+                        ]
+                    })
+            ])
         } catch {
             throw .invalid(error.description)
         }
     }
 
-    /// Delivers to all subscribers of the topic, in the order of their subscribing.
-    func notify(_ body: JSONValue?, _ world: inout World) throws(ControlError) -> JSON {
+    /// Sends to all subscribers of the topic, in the order of their subscribing.
+    func notify(_ body: JSONValue?, _ world: inout World) throws(ControlError) -> [Delivery] {
         let notification = try read(body, &world)
         notifications += 1
         if notification.type != "cancel" { rooms[notification.topic.name] = notification.room }
-        var told: [JSON] = []
+        var parcels: [Parcel] = []
         for id in topics[notification.topic.name] ?? [] {
             guard let subscriber = subscribers[ByteKey(id)] else { continue }
-            let delivery = world.deliver(delivery(notification, subscriber, world))
-            told.append([
-                "id": .string(delivery.name), "subscriber": .text(id), "transport": .string(delivery.transport),
-                "outcome": .string(delivery.outcome.rawValue),
-            ])
+            parcels.append(parcel(notification, subscriber, &world))
         }
-        return .array(told)
+        world.dispatch(parcels)
+        return parcels.map(\.delivery)
     }
 
     private func read(_ body: JSONValue?, _ world: inout World) throws(ControlError) -> Notification {
@@ -97,28 +102,42 @@ extension NTMState {
         return JSON.object([.init("data", data), .init("notification", about)]).bytes
     }
 
-    private func delivery(_ notification: Notification, _ subscriber: Subscriber, _ world: World) -> Delivery {
+    private func parcel(_ notification: Notification, _ subscriber: Subscriber, _ world: inout World) -> Parcel {
         let subscription = subscriber.subscriptions.first { $0.topic.name == notification.topic.name }
-        var delivery: Delivery
-        if subscriber.key.proto == Array("xmpp") {
-            let stanza = Stanza.text(notification, to: subscriber.key.token)
-            delivery = Delivery(
-                backend: "ntm", kind: notification.type, transport: "xmpp", token: subscriber.key.token, body: stanza)
-        } else {
-            let apnTopic = subscription?.apnTopic
-            let isVoIP = apnTopic.map { $0.suffix(5) == Array(".voip")[...] } ?? false
-            let dictionary = APNsMessage.dictionary(notification, isVoIP: isVoIP, template: world.templates["ntm.apns"])
-            let isApple = subscriber.key.proto == Array("apns")
-            delivery = Delivery(
-                backend: "ntm", kind: notification.type, transport: isApple ? "apns" : "fcm",
-                token: subscriber.key.token, body: dictionary.bytes)
-            delivery.dictionary = dictionary
-            if isApple { delivery.headers = APNsMessage.headers(notification, isVoIP: isVoIP, apnTopic) }
-        }
+        let proto = subscriber.key.proto
+        let transport = proto == Array("xmpp") ? "xmpp" : proto == Array("apns") ? "apns" : "fcm"
+        let delivery = Delivery(
+            id: world.reserveDelivery(), backend: "ntm", kind: notification.type, transport: transport,
+            token: subscriber.key.token)
         delivery.subscriber = subscriber.id
+        delivery.account = subscriber.account
         delivery.topic = notification.topic.name
+        let (apnTopic, template) = (subscription?.apnTopic, world.templates["ntm.apns"])
+        return Parcel(delivery) { delivery, shaping in
+            Self.make(delivery, notification, apnTopic, template, shaping.actions.payload)
+            return true
+        }
+    }
+
+    private static func make(
+        _ delivery: Delivery, _ notification: Notification, _ apnTopic: [UInt8]?, _ template: [UInt8]?,
+        _ payload: DeliveryActions.Payload?
+    ) {
+        var notification = notification
+        if let userdata = payload?.userdata { notification.userdata = userdata }
         delivery.plaintext = notification.userdata
-        return delivery
+        if delivery.transport == "xmpp" {
+            delivery.body = Stanza.text(notification, to: delivery.token)
+            return
+        }
+        let isVoIP = apnTopic.map { $0.suffix(5) == Array(".voip")[...] } ?? false
+        var dictionary = APNsMessage.dictionary(notification, isVoIP: isVoIP, template: template)
+        payload?.apply(to: &dictionary)
+        delivery.dictionary = dictionary
+        delivery.body = dictionary.bytes
+        if delivery.transport == "apns" {
+            delivery.headers = APNsMessage.headers(notification, isVoIP: isVoIP, apnTopic)
+        }
     }
 }
 

@@ -8,7 +8,10 @@ extension NTMState {
     ) throws(ControlError) -> ControlAnswer? {
         switch (method, name) {
         case ("POST", "tokens"): return try mint(body, &world)
-        case ("POST", "notifications"): return ControlAnswer(202, ["deliveries": try notify(body, &world)])
+        case ("POST", "notifications"):
+            var answer = ControlAnswer(202)
+            answer.deliveries = try notify(body, &world)
+            return answer
         default: return nil
         }
     }

@@ -44,7 +44,7 @@ final class Subscriber {
 }
 
 /// What a topic was last notified of: a cancel repeats it.
-struct Room {
+struct Room: Sendable {
     let roomID: [UInt8]
     let traceID: [UInt8]
 }
@@ -127,7 +127,9 @@ final class NTMState: BackendState {
         return finish(response, call, &world)
     }
 
-    func scripted(_ status: Int, _ call: Call, _ world: inout World) -> Answer {
+    let backendName = "ntm"
+
+    func scripted(_ status: Int, retryAfter: Int64?, _ call: Call, _ world: inout World) -> Answer {
         let code = status >= 500 ? "NTM-0006" : "HTTP-\(status)"
         return finish(failure(status, code, StatusText.reason(status)), call, &world)
     }
@@ -204,7 +206,7 @@ final class NTMState: BackendState {
         var response = response
         response.fields.reserveCapacity(response.fields.count + 6)
         let own = call.head[.traceID].map { call.head.slice($0) } ?? []
-        let trace = own.isEmpty ? world.draws.uuid("ntm trace", [], index: call.index) : own
+        let trace = own.isEmpty ? world.draws.uuid("ntm trace", [], index: call.number) : own
         response.fields.append(Self.origin)
         response.fields.append(options.contentType)
         response.fields.append(HeaderField(Self.traceName, trace))

@@ -1,0 +1,127 @@
+import CPushSimSystem
+import PushSimWire
+
+// The delivery queue: in sequence on the home loop, in chunks of at most 1 ms (DESIGN.md, decision 1).
+extension Scope {
+    private static let chunk: Int64 = 1_000_000
+
+    func pump() {
+        home.execute { [weak self] in self?.pumpOnLoop() }
+    }
+
+    private func pumpOnLoop() {
+        let mayRun = run { world in
+            if world.outbox.isRunning { return false }
+            world.outbox.isRunning = true
+            return true
+        }
+        guard mayRun else { return }
+        let end = pushsim_monotonic_clock() + Self.chunk
+        while let job = run({ world in
+            let job = world.outbox.pop()
+            if job == nil { world.outbox.isRunning = false }
+            return job
+        }) {
+            switch job {
+            case .marker(let done): done()
+            case .parcel(let parcel): attempt(parcel)
+            }
+            if pushsim_monotonic_clock() >= end {
+                run { $0.outbox.isRunning = false }
+                home.submit { [weak self] in self?.pumpOnLoop() }
+                return
+            }
+        }
+    }
+
+    /// Keeps a parcel back, on the scope's clock.
+    func hold(_ parcel: Parcel, _ nanoseconds: Int64) {
+        _ = wait(nanoseconds) { [weak self] in
+            // The timer's flight goes over to the parcel.
+            self?.run { $0.outbox.append(.parcel(parcel)) }
+            self?.pump()
+        }
+    }
+
+    private func attempt(_ parcel: Parcel) {
+        var parcel = parcel
+        let delivery = parcel.delivery
+        if case .refused(let outcome) = parcel.destination { return settle(parcel, outcome) }
+        if !parcel.isMade {
+            guard parcel.make(delivery, parcel.shaping) else { return settle(parcel, .invalidKeys) }
+            Self.change(delivery, parcel.shaping.actions)
+            parcel.isMade = true
+        }
+        let isFirst = parcel.isFirst
+        parcel.isFirst = false
+        let answer = run { world -> DeliveryActions.Answer? in
+            delivery.attempts += 1
+            if isFirst { return parcel.shaping.actions.answer }
+            let decision = world.decider?.decide(delivery, isRetry: true, now: world.clock.now, draws: world.draws)
+            if let decision { delivery.rules = decision.rules }
+            return decision?.actions.answer
+        }
+        if let answer {
+            return judge(parcel, answer.status, reason: answer.reason, retryAfter: answer.retryAfter)
+        }
+        guard case .post(let endpoint) = parcel.destination else { return settle(parcel, .accepted) }
+        post(parcel, endpoint)
+    }
+
+    /// Header fields that a profile changes or leaves out.
+    private static func change(_ delivery: Delivery, _ actions: DeliveryActions) {
+        for change in actions.headers {
+            delivery.headers.removeAll { $0.isNamed(change.name) }
+            if let value = change.value { delivery.headers.append(HeaderField(change.name, value)) }
+        }
+    }
+
+    private func post(_ parcel: Parcel, _ endpoint: Parcel.Endpoint) {
+        let call = HTTPClient.Call(
+            host: endpoint.host, port: endpoint.port, method: "POST", target: endpoint.target,
+            fields: [HeaderField("Host", endpoint.hostField)] + parcel.delivery.headers, body: parcel.delivery.body)
+        HTTPClient.send(call, on: home) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let response):
+                let after = response.fields.first("retry-after").flatMap { decimalDigits($0) }
+                judge(
+                    parcel, response.status, reason: nil,
+                    retryAfter: after.map { Int64(min($0, 1 << 31)) * 1_000_000_000 })
+            case .failure(let failure): retry(parcel, status: nil, failure: "\(failure)", retryAfter: nil)
+            }
+        }
+    }
+
+    private func judge(_ parcel: Parcel, _ status: Int, reason: String?, retryAfter: Int64?) {
+        let delivery = parcel.delivery
+        let verdict = run { world in
+            world.states.first { $0.backendName == delivery.backend }?.judge(delivery, status, reason) ?? .accepted
+        }
+        switch verdict {
+        case .accepted: settle(parcel, .accepted, status: status)
+        case .removed: settle(parcel, .removed, status: status, failure: reason)
+        case .rejected: settle(parcel, .rejected, status: status, failure: reason)
+        case .retry: retry(parcel, status: status, failure: reason, retryAfter: retryAfter)
+        }
+    }
+
+    private func retry(_ parcel: Parcel, status: Int?, failure: String?, retryAfter: Int64?) {
+        let wait = run { world in
+            parcel.retries.wait(
+                afterAttempt: parcel.delivery.attempts, elapsed: world.clock.now - parcel.begun,
+                retryAfter: retryAfter)
+        }
+        guard let wait else { return settle(parcel, .gaveUp, status: status, failure: failure) }
+        run { $0.finish(parcel, .retrying, status: status, failure: failure) }
+        hold(parcel, wait)
+        settled()
+    }
+
+    private func settle(
+        _ parcel: Parcel, _ outcome: Delivery.Outcome, status: Int? = nil, failure: String? = nil
+    ) {
+        run { $0.finish(parcel, outcome, status: status, failure: failure) }
+        settled()
+    }
+}
