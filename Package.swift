@@ -44,9 +44,15 @@ let package = Package(
             "NTM", path: "Backends/NTM",
             ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
         part(
+            "Fluxer", path: "Backends/Fluxer",
+            ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
+        part(
+            "Push", path: "Backends/Push",
+            ["PushSimSimulation", "PushSimWire", "PushSimJSONText"]),
+        part(
             "", path: "PushSim", resources: [.embedInCode("profiles")],
             [
-                "PushSimNTM", "PushSimFaults", "PushSimSimulation", "PushSimWire", "PushSimJSONText",
+                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimFaults", "PushSimSimulation", "PushSimWire", "PushSimJSONText",
                 "PushSimWebPush", "CPushSimSystem",
             ]),
         part("Testing", ["PushSim"]),

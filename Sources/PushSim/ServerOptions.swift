@@ -4,6 +4,9 @@ import PushSimWire
 /// The options of the server itself (contract options.md).
 enum ServerOptions {
     static let table = [
+        OptionDescription(
+            "delivery.network", .choice(["deny", "allow"]), default: "deny",
+            "Whether deliveries may leave this machine."),
         OptionDescription("journal.bytes", .size, default: "8MiB", "How much the journal keeps; 0 switches it off."),
         OptionDescription("server.bodyLimit", .size, default: "16MiB", "The largest request body; more is 413."),
         OptionDescription("server.headLimit", .size, default: "64KiB", "The largest request head; more is 431."),

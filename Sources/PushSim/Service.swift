@@ -1,6 +1,8 @@
 package import PushSimFaults
+import PushSimFluxer
 import PushSimJSONText
 import PushSimNTM
+import PushSimPush
 package import PushSimSimulation
 package import PushSimWire
 import Synchronization
@@ -14,6 +16,10 @@ package final class Service: RequestHandler {
         package var options: OptionValues
         package var profile: Profile?
         package var templates: [String: [UInt8]] = [:]
+        /// By host in lower case: where deliveries to it go (`delivery.routes`).
+        package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
+        /// By backend: the state that each scope begins with and returns to at a reset.
+        package var initialState: [String: JSON] = [:]
         /// Names beside those of loopback under which the control API answers.
         package var hostNames: [[UInt8]] = []
         /// What the control API asks for where the server listens beyond loopback.
@@ -23,7 +29,7 @@ package final class Service: RequestHandler {
         package init() { options = OptionValues(Service.optionTable) }
     }
 
-    package static let allBackends: [any Backend] = [NTM()]
+    package static let allBackends: [any Backend] = [NTM(), PushService(), Fluxer()]
     package static let optionTable: [OptionDescription] = allBackends.flatMap(\.options) + ServerOptions.table
 
     let settings: Settings
@@ -58,6 +64,8 @@ package final class Service: RequestHandler {
             options: settings.options, places: places, home: home)
         scope.run { world in
             world.templates = settings.templates
+            world.deliveryRoutes = settings.deliveryRoutes
+            world.setInitialState(settings.initialState)
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
         }
         return scope

@@ -62,6 +62,15 @@ package struct Draws: Hashable, Sendable {
         }
     }
 
+    /// A P-256 key pair for one record.
+    package func keyPair(_ purpose: StaticString, _ key: [[UInt8]], index: Int = 0) -> KeyPair? {
+        // One draw in four thousand million is no scalar of the curve; then the next is taken.
+        for attempt in 0..<8 {
+            if let pair = KeyPair(scalar: octets(purpose, key, index: index << 3 | attempt)) { return pair }
+        }
+        return nil
+    }
+
     /// A P-256 key pair.
     package func signingKey(_ purpose: StaticString, _ key: [[UInt8]]) -> SigningKey? {
         // One draw in four thousand million is no scalar of the curve; then the next is taken.

@@ -4,6 +4,8 @@ import PushSimWire
 package struct OptionDescription: Hashable, Sendable {
     package enum Values: Hashable, Sendable {
         case choice([String])
+        /// A name, or a number between two.
+        case choiceOrNumber([String], Int, Int)
         /// A comma-separated selection.
         case list([String])
         case text
@@ -28,6 +30,8 @@ package struct OptionDescription: Hashable, Sendable {
     package var valuesText: String {
         switch values {
         case .choice(let all): all.joined(separator: ", ")
+        case .choiceOrNumber(let all, let least, let most):
+            "\(all.joined(separator: ", ")), or a number from \(least) to \(most)"
         case .list(let all): "any of \(all.joined(separator: ",")), separated by commas"
         case .text: "any text"
         case .size: "a size such as 64KiB or 8MiB"
@@ -38,6 +42,8 @@ package struct OptionDescription: Hashable, Sendable {
     func accepts(_ value: String) -> Bool {
         switch values {
         case .choice(let all): all.contains { $0.utf8.elementsEqual(value.utf8) }
+        case .choiceOrNumber(let all, let least, let most):
+            all.contains(value) || decimalDigits(value.utf8).map { $0 >= least && $0 <= most } == true
         case .list(let all):
             value.utf8.split(separator: 44, omittingEmptySubsequences: false).allSatisfy { part in
                 all.contains { $0.utf8.elementsEqual(part) }

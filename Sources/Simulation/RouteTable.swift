@@ -57,11 +57,22 @@ package struct RouteTable: Sendable {
 
     /// The route, or nil where the path leads nowhere.
     package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
+        match(head.bytes, head.method, head.bytes, path)
+    }
+
+    /// The same for a path that is not as it came.
+    package func match(method: [UInt8], path: [UInt8]) -> RouteMatch? {
+        match(method, .init(0, method.count), path, .init(0, path.count))
+    }
+
+    private func match(
+        _ methodBytes: [UInt8], _ method: RequestHead.Span, _ bytes: [UInt8], _ path: RequestHead.Span
+    ) -> RouteMatch? {
         var allowed: [String] = []
         var index = 0
         while index < routes.count {
-            if let taken = Self.take(routes[index], head, path) {
-                if Self.holds(routes[index].methodBytes, head, head.method) { return .route(index, taken) }
+            if let taken = Self.take(routes[index], bytes, path) {
+                if Self.holds(routes[index].methodBytes, methodBytes, method) { return .route(index, taken) }
                 if !allowed.contains(routes[index].method) { allowed.append(routes[index].method) }
             }
             index += 1
@@ -70,20 +81,19 @@ package struct RouteTable: Sendable {
     }
 
     /// Whether these very bytes stand there.
-    private static func holds(_ text: [UInt8], _ head: RequestHead, _ span: RequestHead.Span) -> Bool {
-        span.count == text.count && begins(text, head, span)
+    private static func holds(_ text: [UInt8], _ bytes: [UInt8], _ span: RequestHead.Span) -> Bool {
+        span.count == text.count && begins(text, bytes, span)
     }
 
-    private static func begins(_ text: [UInt8], _ head: RequestHead, _ span: RequestHead.Span) -> Bool {
-        span.count >= text.count && pushsim_equal_at(head.bytes, Int(span.start), text, text.count) == 1
+    private static func begins(_ text: [UInt8], _ bytes: [UInt8], _ span: RequestHead.Span) -> Bool {
+        span.count >= text.count && pushsim_equal_at(bytes, Int(span.start), text, text.count) == 1
     }
 
     private static func take(
-        _ route: RouteDescription, _ head: RequestHead, _ path: RequestHead.Span
+        _ route: RouteDescription, _ bytes: [UInt8], _ path: RequestHead.Span
     ) -> [ArraySlice<UInt8>]? {
-        guard begins(route.prefix, head, path) else { return nil }
+        guard begins(route.prefix, bytes, path) else { return nil }
         if route.rest.isEmpty { return path.count == route.prefix.count ? [] : nil }
-        let bytes = head.bytes
         let end = Int(path.end)
         var taken: [ArraySlice<UInt8>] = []
         var position = Int(path.start) + route.prefix.count

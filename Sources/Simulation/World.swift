@@ -1,4 +1,5 @@
-import PushSimWire
+package import PushSimJSONText
+package import PushSimWire
 
 /// All that one scope knows. It lives behind the lock of its `Scope`.
 package struct World {
@@ -11,9 +12,12 @@ package struct World {
     package var ledger: Ledger
     package var states: [any BackendState]
     package var decider: (any Decider)?
+    private var initialState: [String: JSON] = [:]
     package var templates: [String: [UInt8]] = [:]
     /// What URLs that the fake hands out begin with: scheme, host and base path.
     package var baseURL = ""
+    /// By host in lower case: where deliveries to it really go.
+    package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
     var timers = TimerHeap<@Sendable () -> Void>()
     var flights = Flights()
     /// What is to be done once the lock is gone, in order.
@@ -49,9 +53,24 @@ package struct World {
         for state in states { state.optionsChanged(options) }
     }
 
+    /// The state, by backend, that the scope begins with and returns to at a reset. What is no state is left out: whoever
+    /// gives it has it checked before.
+    package mutating func setInitialState(_ states: [String: JSON]) {
+        initialState = states
+        applyInitialState()
+    }
+
+    private func applyInitialState() {
+        for state in states {
+            guard let own = initialState[state.backendName], let document = try? JSONDocument(own.bytes) else { continue }
+            try? state.restore(document.root)
+        }
+    }
+
     /// Empties the scope; options, profile, seed and clock stay.
     mutating func reset() {
         for state in states { state.reset() }
+        applyInitialState()
         let exchanges = journal.openExchanges
         journal.reset()
         inboxes.reset()
@@ -62,6 +81,17 @@ package struct World {
         outbox = Outbox()
         decider?.reset(now: clock.now)
         for exchange in exchanges { after { _ in exchange.abort() } }
+    }
+}
+
+/// Where deliveries to a host are sent over plain HTTP.
+package struct DeliveryRoute: Hashable, Sendable {
+    package let host: String
+    package let port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
     }
 }
 

@@ -1,0 +1,49 @@
+import PushSimWire
+
+/// A user. Part of the state, so used only under its scope's lock.
+final class Account {
+    let id: [UInt8]
+    var name: String?
+    /// Suspicious activity; calls of a flagged account are refused.
+    var flags: [String]
+    /// In the order of their making.
+    var sessions: [[UInt8]] = []
+    private(set) var registrations: [Registration] = []
+    private var places: [ByteKey: Int] = [:]
+    var badgeCount = 0
+    /// Devices that a push service has said are gone, and that have not come back.
+    var gone: Set<[UInt8]> = []
+
+    init(id: [UInt8], name: String? = nil, flags: [String] = []) {
+        self.id = id
+        self.name = name
+        self.flags = flags
+    }
+
+    func registration(_ deviceID: [UInt8]) -> Registration? { places[ByteKey(deviceID)].map { registrations[$0] } }
+
+    /// Takes the place of one with the same id, else comes last.
+    func add(_ registration: Registration) {
+        let key = ByteKey(registration.deviceID)
+        if let place = places[key] {
+            registrations[place] = registration
+        } else {
+            places[key] = registrations.count
+            registrations.append(registration)
+        }
+    }
+
+    /// Whether there was one.
+    @discardableResult
+    func remove(_ deviceID: [UInt8]) -> Bool {
+        guard places[ByteKey(deviceID)] != nil else { return false }
+        removeAll { $0.deviceID == deviceID }
+        return true
+    }
+
+    func removeAll(_ isUnwanted: (Registration) -> Bool) {
+        registrations.removeAll(where: isUnwanted)
+        places = [:]
+        for (place, registration) in registrations.enumerated() { places[ByteKey(registration.deviceID)] = place }
+    }
+}
