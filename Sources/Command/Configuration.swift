@@ -5,8 +5,7 @@ import PushSimWire
 
 /// The configuration file (contract options.md).
 enum Configuration {
-    private static let keys = ["options", "templates", "profile", "seed", "hosts"]
-    private static let later = ["accounts", "devices", "delivery"]
+    private static let keys = ["options", "accounts", "devices", "delivery", "templates", "profile", "seed", "hosts"]
 
     static func read(_ path: String, into settings: inout Service.Settings) throws(Finding) {
         let bytes = try Files.read(path)
@@ -20,6 +19,7 @@ enum Configuration {
             throw at(document.root, path, "the configuration must be an object")
         }
         for member in document.root.members { try apply(member, path, &settings) }
+        try People.read(document.root, path, &settings)
     }
 
     private static func apply(
@@ -56,11 +56,9 @@ enum Configuration {
             settings.seed = UInt64(seed)
         case "hosts":
             settings.hostNames = value.elements.compactMap(\.stringBytes)
+        case "accounts", "devices": break
+        case "delivery": settings.deliveryRoutes = try routes(value, path)
         default:
-            if later.contains(member.name) {
-                throw at(
-                    member.key, path, "\"\(member.name)\" belongs to a backend that this version does not have yet")
-            }
             throw at(
                 member.key, path,
                 "unknown key \"\(member.name)\".\(Suggestion.text(member.name, keys)) Known: \(keys.joined(separator: ", "))."
@@ -68,7 +66,22 @@ enum Configuration {
         }
     }
 
-    private static func at(_ value: JSONValue, _ path: String, _ message: String) -> Finding {
+    /// `{ routes: { host: url } }`.
+    private static func routes(_ value: JSONValue, _ path: String) throws(Finding) -> [ByteKey: DeliveryRoute] {
+        var found: [ByteKey: DeliveryRoute] = [:]
+        for member in value.members {
+            guard member.name == "routes" else { throw at(member.key, path, "unknown key \"\(member.name)\". Known: routes.") }
+            for route in member.value.members {
+                guard let url = route.value.string, let (host, port) = Remote.address(url) else {
+                    throw at(route.value, path, "a route is http:// with an address of loopback and a port")
+                }
+                found[ByteKey(Array(route.name.lowercased().utf8))] = DeliveryRoute(host: host, port: port)
+            }
+        }
+        return found
+    }
+
+    static func at(_ value: JSONValue, _ path: String, _ message: String) -> Finding {
         Finding(message: "\(path):\(value.position.line):\(value.position.column): \(message)")
     }
 }

@@ -11,14 +11,23 @@ struct Remote {
 
     init(_ arguments: Arguments, verb: String) throws(UsageError) {
         url = arguments.last("url") ?? "http://127.0.0.1:8025"
-        (host, port) = try Self.address(url, verb)
+        guard let (host, port) = Self.address(url) else {
+            throw UsageError(
+                message: "--url takes http:// with an address of loopback and a port, not \"\(url)\".", verb: verb)
+        }
+        self.host = host
+        self.port = port
     }
 
-    func post(_ path: String, _ body: JSON) throws -> Response {
+    func post(_ path: String, _ body: JSON) throws -> Response { try send("POST", path, body.bytes) }
+
+    func get(_ path: String) throws -> Response { try send("GET", path, []) }
+
+    private func send(_ method: String, _ path: String, _ body: [UInt8]) throws -> Response {
         let loop = try EventLoop.start()
         let call = HTTPClient.Call(
-            host: host, port: port, method: "POST", target: path,
-            fields: [HeaderField("Content-Type", "application/json")], body: body.bytes)
+            host: host, port: port, method: method, target: path,
+            fields: [HeaderField("Content-Type", "application/json")], body: body)
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<Result<Response, HTTPClient.Failure>>(.failure(.timeout))
         let box = Box(result)
@@ -39,18 +48,15 @@ struct Remote {
         init(_ value: consuming sending Mutex<Result<Response, HTTPClient.Failure>>) { self.value = value }
     }
 
-    /// Loopback only: nothing leaves the machine.
-    private static func address(_ url: String, _ verb: String) throws(UsageError) -> (String, Int) {
-        let wrong = UsageError(
-            message: "--url takes http:// with an address of loopback and a port, not \"\(url)\".", verb: verb)
-        guard url.hasPrefix("http://") else { throw wrong }
+    /// The host and port of an http URL on loopback; nil for any other: nothing leaves the machine.
+    static func address(_ url: String) -> (host: String, port: Int)? {
+        guard url.hasPrefix("http://") else { return nil }
         let authority = url.dropFirst(7).prefix { $0 != "/" }
         guard let colon = authority.lastIndex(of: ":"),
-            let port = decimalDigits(authority[authority.index(after: colon)...].utf8)
-        else { throw wrong }
+            let port = decimalDigits(authority[authority.index(after: colon)...].utf8), port < 65_536
+        else { return nil }
         var host = String(authority[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        guard host == "localhost" || host == "::1" || host.hasPrefix("127.") else { throw wrong }
-        return (host, port)
+        return host == "localhost" || host == "::1" || host.hasPrefix("127.") ? (host, port) : nil
     }
 }

@@ -166,6 +166,11 @@ final class CallLog: Sendable {
     func drain() { queue.sync {} }
 
     private static func line(_ entry: JournalEntry) -> String {
+        if let attempt = entry.attempt {
+            let delivery = attempt.delivery
+            return "\(TimeText.rfc3339(entry.time)) #\(entry.index) push \(delivery.name) \(delivery.backend) "
+                + "\(delivery.kind) by \(delivery.transport) to \(delivery.token.text) -> \(attempt.outcome.rawValue)\n"
+        }
         let target = String(decoding: entry.call.target, as: UTF8.self)
         let outcome = entry.status.map(String.init) ?? entry.ending?.rawValue ?? "open"
         let rules = entry.decision?.rules ?? []

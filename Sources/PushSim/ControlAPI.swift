@@ -22,11 +22,12 @@ struct ControlAPI {
             let name = request.head.text(path)
             if name == "inbox", method == "GET" { return try InboxCall(self, exchange).answer(call) }
             if name == "inbox/stream", method == "GET" {
-                return EventStream.inbox(try InboxCall.key(call.query), self, exchange)
+                return EventStream.inbox(try InboxCall.key(call.query, scope), self, exchange)
             }
             if name == "events", method == "GET" { return EventStream.events(self, exchange) }
             if name == "verify", method == "POST" { return try VerifyCall(self, exchange).answer(try object(call)) }
             if name == "clock", method == "POST" { return try moveClock(try object(call), exchange) }
+            if name == "records", method == "POST" { return try makeRecord(call, exchange) }
             deliver(try reply(name, method, call)) { finish(exchange, $0) }
         } catch {
             finish(exchange, Self.describe(error))
@@ -147,9 +148,10 @@ struct ControlAPI {
         case ("options", "GET"): return ControlAnswer(200, options)
         case ("options", "PATCH"): return try patchOptions(object(call))
         case ("clock", "GET"): return ControlAnswer(200, clock)
+        case ("reports", "POST"): return try report(object(call))
         case ("obligations", "GET"): return ControlAnswer(200, obligations)
         case ("inbox", "DELETE"):
-            let key = try InboxCall.key(call.query).key
+            let key = try InboxCall.key(call.query, scope).key
             scope.run { $0.inboxes.empty(key) }
             return ControlAnswer(204)
         default: return try backendCall(name, method, call)
@@ -158,7 +160,7 @@ struct ControlAPI {
 
     private static let names = [
         "health", "state", "reset", "journal", "verify", "profile", "options", "clock", "obligations", "inbox",
-        "inbox/stream", "events",
+        "inbox/stream", "events", "reports", "records",
     ]
 
     private var allNames: [String] {
@@ -328,6 +330,26 @@ struct ControlAPI {
         scope.run { if freeze == true { $0.clock.freeze() } else { $0.clock.resume() } }
         scope.setAlarm()
         finish(exchange, ControlAnswer(200, clock))
+    }
+
+    private func makeRecord(_ call: Call, _ exchange: Exchange) throws(ControlError) {
+        let record = try RecordsCall(object(call)?.root).record(call.body, scope)
+        finish(exchange, 200, [HeaderField("Content-Type", "application/octet-stream")], record)
+    }
+
+    private func report(_ document: JSONDocument?) throws(ControlError) -> ControlAnswer {
+        var reader = try MemberReader(document?.root)
+        let name = try reader.required("delivery")
+        let did = try reader.required("did")
+        try reader.finish()
+        guard let report = Report(rawValue: did) else {
+            let known = Report.allCases.map(\.rawValue)
+            throw ControlError(
+                "must be one of \(known.joined(separator: ", ")), not \"\(did)\".\(Suggestion.text(did, known))",
+                path: "$.did")
+        }
+        guard scope.report(name, report) else { throw ControlError("\"\(name)\" is in no inbox", path: "$.delivery") }
+        return ControlAnswer(204)
     }
 
     /// What `serve --report` writes.

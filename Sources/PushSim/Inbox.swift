@@ -9,7 +9,7 @@ public struct Inbox: Sendable {
 
     init(_ scope: Scope, _ token: [UInt8]) {
         self.scope = scope
-        key = InboxKey(.token, token)
+        key = InboxKey(.token, InboxCall.canonical(token, scope))
     }
 
     /// All that is there, oldest first.
@@ -43,10 +43,14 @@ public struct Push: Sendable {
     let number: Int
     /// Of the scope, such as `d1`.
     public let id: String
-    /// `notify`, `cancel` or `chat`.
+    /// `notify`, `cancel` or `chat` of NTM; `notification`, `clear` or `ring` of Fluxer; `message` of the push service.
     public let kind: String
     /// `apns`, `xmpp`, `fcm` or `webpush`.
     public let transport: String
+    /// Its header fields, in order.
+    public let headers: [(name: String, value: String)]
+    /// What was encrypted, where something was.
+    public let plaintext: [UInt8]?
     /// What the device's system or connection was handed.
     public let body: [UInt8]
     /// Of APNs and FCM: what the app is handed.
@@ -59,6 +63,8 @@ public struct Push: Sendable {
         transport = delivery.transport
         body = delivery.body
         dictionary = delivery.dictionary
+        headers = delivery.headers.map { ($0.name.text, $0.value.text) }
+        plaintext = delivery.plaintext
     }
 
     /// The body as text.
@@ -96,5 +102,26 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
     public var description: String {
         "#\(index) \(method) \(target) -> \(status.map(String.init) ?? "no answer")"
             + (rules.isEmpty ? "" : " by \(rules.joined(separator: ", "))")
+    }
+}
+
+/// What a device did with a delivery.
+public enum DeviceReport: Sendable {
+    /// Showed it.
+    case shown
+    /// Threw it away.
+    case discarded
+    /// Rang for a call.
+    case rang
+    /// Ended a call.
+    case ended
+
+    var report: Report {
+        switch self {
+        case .shown: .shown
+        case .discarded: .discarded
+        case .rang: .rang
+        case .ended: .ended
+        }
     }
 }

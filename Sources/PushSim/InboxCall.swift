@@ -22,14 +22,14 @@ struct InboxCall {
     }
 
     /// Which inbox a query names, and what of it.
-    static func key(_ query: ArraySlice<UInt8>?) throws(ControlError) -> Question {
+    static func key(_ query: ArraySlice<UInt8>?, _ scope: Scope) throws(ControlError) -> Question {
         guard let pairs = Percent.form(query ?? []) else { throw ControlError("The query has a bad escape.") }
         var key: InboxKey?
         var rest: [(String, String)] = []
         for pair in pairs {
             if let kind = InboxKey.Kind(rawValue: pair.name.text) {
                 if key != nil { throw ControlError("Name one inbox: token, device_id or subscriber.") }
-                key = InboxKey(kind, pair.value)
+                key = InboxKey(kind, canonical(pair.value, scope))
             } else {
                 rest.append((pair.name.text, pair.value.text))
             }
@@ -60,12 +60,16 @@ struct InboxCall {
         return question
     }
 
+    static func canonical(_ token: [UInt8], _ scope: Scope) -> [UInt8] {
+        PushEndpoint.canonical(token, baseURL: scope.run { $0.baseURL })
+    }
+
     private static func bad(_ name: String, _ value: String, _ wanted: String) -> ControlError {
         ControlError("\"\(value)\" is not \(wanted)", path: "query.\(name)")
     }
 
     func answer(_ call: Call) throws(ControlError) {
-        let question = try Self.key(call.query)
+        let question = try Self.key(call.query, api.scope)
         let found = Self.read(question, api.scope)
         guard found.isEmpty, question.wait > 0 else { return api.finish(exchange, ControlAnswer(200, found.body)) }
         InboxWait.begin(question, api.scope) { body in api.finish(exchange, ControlAnswer(200, body)) }

@@ -132,6 +132,51 @@ public final class PushSim: Sendable {
     /// Iris NTM.
     public var ntm: NTMControl { NTMControl(service) }
 
+    /// Fluxer.
+    public var fluxer: FluxerControl { FluxerControl(service) }
+
+    /// Sends deliveries to the endpoints of a host over plain HTTP to a server on this machine instead.
+    /// - Parameters:
+    ///   - host: of the endpoints, such as `push.example.org`.
+    ///   - url: `http`, an address of loopback and a port.
+    /// - Throws: `PushSimError` for any other URL: nothing leaves loopback.
+    public func route(_ host: String, to url: URL) throws {
+        guard url.scheme == "http", let target = url.host(), let port = url.port,
+            target == "localhost" || target == "::1" || target.hasPrefix("127.")
+        else { throw PushSimError("A route is http:// with an address of loopback and a port, not \(url).") }
+        service.defaultScope.run { world in
+            world.deliveryRoutes[ByteKey(Array(host.lowercased().utf8))] = DeliveryRoute(host: target, port: port)
+        }
+    }
+
+    /// How long a delivery over HTTP may take, in real time.
+    package func setDeliveryLimits(connect: Duration, whole: Duration) {
+        service.defaultScope.run { world in
+            world.deliveryLimits = .init(
+                connect: connect.boundedNanoseconds, whole: whole.boundedNanoseconds)
+        }
+    }
+
+    /// Tells what the device did with a delivery, for the obligations that only a device can show.
+    /// - Throws: `PushSimError` where the push is in no inbox.
+    public func report(_ push: Push, _ did: DeviceReport) throws {
+        guard service.defaultScope.report(push.id, did.report) else {
+            throw PushSimError("\(push.id) is in no inbox.")
+        }
+    }
+
+    /// Calls whose path leads to no route and no stub, oldest first.
+    public var unexpectedCalls: [RecordedCall] {
+        service.defaultScope.run { $0.journal.entries }
+            .filter { $0.attempt == nil && $0.call.place.route == nil && !$0.isStubbed }.map { RecordedCall($0) }
+    }
+
+    /// Answers calls that no route of a backend owns, as a neighbour of the backends would.
+    /// - Parameter answer: called for each such call, on the server's thread: it must not wait.
+    public func stub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
+        service.addStub(matcher, answer)
+    }
+
     /// Sends one request without a socket, as a client would over one.
     /// - Parameter request: the bytes of one whole HTTP/1.1 request.
     /// - Returns: the bytes of the answer: empty where a fault closed the connection.

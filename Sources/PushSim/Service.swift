@@ -40,6 +40,7 @@ package final class Service: RequestHandler {
     private let heard: (@Sendable (JournalEntry) -> Void)?
     private let currentLimits: Mutex<ServerLimits>
     private let baseURL = Mutex("")
+    private let stubs = Mutex<[Stub]>([])
     private let places: PlaceTable
 
     /// - Parameter heard: told of each call when it is over.
@@ -52,11 +53,13 @@ package final class Service: RequestHandler {
         self.heard = heard
         currentLimits = Mutex(ServerOptions.limits(settings.options))
         places = PlaceTable(settings.backends)
-        defaultScope = Self.makeScope(settings, places, route: "", seedName: settings.seedName, home)
+        defaultScope = Self.makeScope(
+            settings, places, route: "", seedName: settings.seedName, home, heard)
     }
 
     private static func makeScope(
-        _ settings: Settings, _ places: PlaceTable, route: String, seedName: String, _ home: EventLoop
+        _ settings: Settings, _ places: PlaceTable, route: String, seedName: String, _ home: EventLoop,
+        _ heard: (@Sendable (JournalEntry) -> Void)?
     ) -> Scope {
         let seed = settings.profile?.seed ?? settings.seed
         let scope = Scope(
@@ -64,6 +67,7 @@ package final class Service: RequestHandler {
             options: settings.options, places: places, home: home)
         scope.run { world in
             world.templates = settings.templates
+            world.heard = heard
             world.deliveryRoutes = settings.deliveryRoutes
             world.setInitialState(settings.initialState)
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
@@ -82,6 +86,12 @@ package final class Service: RequestHandler {
         try ControlAPI.restore(try JSONDocument(bytes).root, defaultScope)
     }
 
+    /// Whether GET `/state` could have given this for a backend.
+    package static func check(_ state: JSON, backend name: String) throws {
+        guard let backend = allBackends.first(where: { $0.name == name }) else { return }
+        try backend.makeState(firstObligation: 0).restore(try JSONDocument(state.bytes).root)
+    }
+
     /// What happened in the default scope, for people and programs: calls, what no backend owns, obligations.
     package var report: [UInt8] { JSONWriter.pretty(ControlAPI(self, defaultScope).report) }
 
@@ -94,7 +104,7 @@ package final class Service: RequestHandler {
         if name == Self.defaultName { return defaultScope }
         guard !name.isEmpty, name.count <= 128, name.allSatisfy(Self.isPathSafe) else { return nil }
         if let known = others.withLock({ $0[name] }) { return known }
-        let fresh = Self.makeScope(settings, places, route: name.text, seedName: name.text, home)
+        let fresh = Self.makeScope(settings, places, route: name.text, seedName: name.text, home, heard)
         let base = baseURL.withLock { $0 }
         fresh.run { $0.baseURL = "\(base)/__scope/\(name.text)" }
         return others.withLock { scopes in
@@ -151,6 +161,9 @@ package final class Service: RequestHandler {
     }
 
     private func perform(_ call: Call, _ scope: Scope, _ exchange: Exchange) {
+        if call.place.route == nil, let stub = stubs.withLock({ $0.last { $0.matches(call) } }) {
+            return perform(call, stub, scope, exchange)
+        }
         let announced = exchange.context as? JournalEntry
         let script: WireScript = scope.run { world in
             let entry: JournalEntry
@@ -165,6 +178,25 @@ package final class Service: RequestHandler {
             return answer(entry, &world)
         }
         exchange.finish(script)
+    }
+
+    func addStub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
+        stubs.withLock { $0.append(Stub(matcher: matcher, answer: answer)) }
+    }
+
+    /// The profile decides as on any call; what it leaves alone the stub answers, outside the lock.
+    private func perform(_ call: Call, _ stub: Stub, _ scope: Scope, _ exchange: Exchange) {
+        let announced = exchange.context as? JournalEntry
+        let (entry, faulty): (JournalEntry, WireScript?) = scope.run { world in
+            let entry = announced ?? open(call, scope, exchange, &world)
+            entry.call = call
+            entry.isStubbed = true
+            if !entry.isDecided { decide(entry, &world) }
+            return (entry, entry.decision.map { _ in answer(entry, &world) })
+        }
+        if let faulty { return _ = exchange.finish(faulty) }
+        let given = stub.answer(RecordedCall(entry))
+        exchange.finish(scope.run { world in WireScript(write(Answer(given.response), entry, &world, false)) })
     }
 
     /// Finds out whom a request is for.

@@ -37,6 +37,8 @@ package protocol BackendState: AnyObject {
     func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict
     /// The push service has said that the device is gone.
     func registrationGone(_ delivery: Delivery, _ world: inout World)
+    /// Somebody tells what the device did with a delivery.
+    func reported(_ delivery: Delivery, _ did: Report, _ world: inout World)
     /// A call under `/__pushsim/<backend>/`; nil where there is none of that name.
     func control(_ name: String, _ method: String, _ body: JSONValue?, _ world: inout World) throws(ControlError)
         -> ControlAnswer?
@@ -44,6 +46,11 @@ package protocol BackendState: AnyObject {
     /// Replaces all state with what `snapshot` gave. Throws before anything is changed.
     func restore(_ snapshot: JSONValue) throws(ControlError)
     func reset()
+}
+
+/// What a device did with a delivery.
+package enum Report: String, Sendable, CaseIterable {
+    case shown, discarded, rang, ended
 }
 
 /// A backend's answer to a call.
@@ -197,4 +204,6 @@ extension BackendState {
     }
 
     package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
+
+    package func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {}
 }

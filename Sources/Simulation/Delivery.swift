@@ -33,6 +33,8 @@ package final class Delivery: @unchecked Sendable {
     /// For APNs and FCM: what the app is handed.
     package var dictionary: JSON?
     package var plaintext: [UInt8]?
+    /// What phones get where a relay stands between, by transport.
+    package var relayed: (@Sendable ([UInt8]) -> JSON)?
     package var rules: [String] = []
     /// What was put in on purpose, as `fault` of the inbox shows it.
     package var fault: String?
@@ -76,6 +78,7 @@ package final class Delivery: @unchecked Sendable {
             "body_base64": .string(Base64.encode(body, .standard)),
         ]
         entry.set("dictionary", dictionary ?? .null)
+        if let relayed { entry.set("relay", relayed(body)) }
         entry.set("plaintext", plaintext.map { .text($0) } ?? .null)
         entry.set("topic", topic.map { .text($0) } ?? .null)
         entry.set("fault", (fault ?? rules.first).map { .string($0) } ?? .null)

@@ -50,6 +50,14 @@ package struct Inboxes: Sendable {
         boxes.filter { $0.key.kind == .token }.values.flatMap(\.deliveries).sorted { $0.id < $1.id }
     }
 
+    /// The delivery of that number, while it is in an inbox.
+    package func delivery(_ id: Int) -> Delivery? {
+        for (key, box) in boxes where key.kind == .token {
+            if let found = box.deliveries.first(where: { $0.id == id }) { return found }
+        }
+        return nil
+    }
+
     package mutating func reserve() -> Int {
         defer { nextID += 1 }
         return nextID

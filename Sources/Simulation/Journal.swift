@@ -16,6 +16,8 @@ package final class JournalEntry: @unchecked Sendable {
     package private(set) var bodyDigest: (length: Int, sha256: [UInt8])?
     /// Whether it is decided what goes wrong; it may be that nothing does.
     package var isDecided = false
+    /// Whether a stub of the test answers it.
+    package var isStubbed = false
     package var decision: Decision?
     /// The bytes of the answer.
     package var answer: [UInt8] = []
@@ -48,6 +50,7 @@ package final class JournalEntry: @unchecked Sendable {
         copy.decision = decision
         copy.answer = answer
         copy.status = status
+        copy.isStubbed = isStubbed
         return copy
     }
 
@@ -114,10 +117,11 @@ package struct Journal: Sendable {
         return true
     }
 
-    mutating func append(_ attempt: Attempt, time: Int64) {
+    mutating func append(_ attempt: Attempt, time: Int64) -> JournalEntry {
         let entry = JournalEntry(index: nextIndex, time: time, attempt)
         nextIndex += 1
         if limit > 0 { append(entry) }
+        return entry
     }
 
     private mutating func append(_ entry: JournalEntry) {

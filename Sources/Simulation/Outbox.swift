@@ -113,6 +113,13 @@ struct Outbox {
         }
     }
 
+    /// Those who wait behind them.
+    var markers: [@Sendable () -> Void] {
+        jobs[next...].compactMap { job in
+            if case .marker(let done) = job { done } else { nil }
+        }
+    }
+
     mutating func append(_ job: Job) { jobs.append(job) }
 
     mutating func pop() -> Job? {
@@ -203,7 +210,7 @@ extension World {
         outbox.append(.parcel(parcel))
     }
 
-    /// Calls `done`, on the home loop, once all that was dispatched before has been tried.
+    /// Calls `done`, on the home loop, once all that was dispatched before has been tried, what is held back excepted.
     package mutating func afterDeliveries(_ done: @escaping @Sendable () -> Void) {
         outbox.append(.marker(done))
         after { $0.pump() }
@@ -214,10 +221,11 @@ extension World {
         guard parcel.generation == generation else { return }
         let delivery = parcel.delivery
         delivery.outcome = outcome
-        journal.append(
+        let entry = journal.append(
             Attempt(
                 delivery: delivery, number: max(1, delivery.attempts), outcome: outcome, status: status,
                 failure: failure, rules: delivery.rules), time: clock.now)
+        if let heard { after { _ in heard(entry) } }
         if outcome == .accepted {
             delivery.time = clock.now
             for telling in inboxes.add(delivery) { after { _ in telling() } }

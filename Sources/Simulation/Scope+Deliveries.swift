@@ -23,7 +23,13 @@ extension Scope {
             return job
         }) {
             switch job {
-            case .marker(let done): done()
+            case .marker(let done):
+                let mayGoOn = run { world in
+                    if world.flights.count == 0 { return true }
+                    world.flights.waiting.append(done)
+                    return false
+                }
+                if mayGoOn { done() }
             case .parcel(let parcel): attempt(parcel)
             }
             if pushsim_monotonic_clock() >= end {
@@ -77,9 +83,11 @@ extension Scope {
     }
 
     private func post(_ parcel: Parcel, _ endpoint: Parcel.Endpoint) {
-        let call = HTTPClient.Call(
+        var call = HTTPClient.Call(
             host: endpoint.host, port: endpoint.port, method: "POST", target: endpoint.target,
             fields: [HeaderField("Host", endpoint.hostField)] + parcel.delivery.headers, body: parcel.delivery.body)
+        let limits = run { $0.deliveryLimits }
+        (call.connectLimit, call.wholeLimit) = (limits.connect, limits.whole)
         HTTPClient.send(call, on: home) { [weak self] result in
             guard let self else { return }
             switch result {
@@ -123,5 +131,17 @@ extension Scope {
     ) {
         run { $0.finish(parcel, outcome, status: status, failure: failure) }
         settled()
+    }
+
+    /// Tells the backend what the device did.
+    /// - Parameter name: of the delivery, such as `d1`.
+    /// - Returns: whether there is such a delivery in an inbox.
+    package func report(_ name: String, _ did: Report) -> Bool {
+        guard name.utf8.first == 100, let id = decimalDigits(name.utf8.dropFirst()) else { return false }
+        return run { world in
+            guard let delivery = world.inboxes.delivery(id) else { return false }
+            world.states.first { $0.backendName == delivery.backend }?.reported(delivery, did, &world)
+            return true
+        }
     }
 }

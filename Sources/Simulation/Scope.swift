@@ -75,6 +75,7 @@ package final class Scope: ScriptClock {
     package func settled() {
         run { world in
             world.flights.count = max(0, world.flights.count - 1)
+            world.tellLanded()
             if world.flights.count == 0, world.flights.isStepping {
                 world.after { scope in scope.home.submit { [weak scope] in scope?.step() } }
             }
@@ -138,7 +139,10 @@ package final class Scope: ScriptClock {
         home.execute { [self] in
             let deadline = pushsim_monotonic_clock() + Self.patience
             let timer = home.schedule(at: deadline) { [weak self] in
-                self?.run { $0.flights.count = 0 }
+                self?.run { world in
+                    world.flights.count = 0
+                    world.tellLanded()
+                }
                 self?.step()
             }
             let old = alarm.withLock { alarm in

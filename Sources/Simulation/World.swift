@@ -16,6 +16,11 @@ package struct World {
     package var templates: [String: [UInt8]] = [:]
     /// What URLs that the fake hands out begin with: scheme, host and base path.
     package var baseURL = ""
+    /// Told of each attempt to deliver.
+    package var heard: (@Sendable (JournalEntry) -> Void)?
+    /// How many records the control API has made without a seed.
+    package var recordsMade = 0
+    package var deliveryLimits = DeliveryLimits()
     /// By host in lower case: where deliveries to it really go.
     package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
     var timers = TimerHeap<@Sendable () -> Void>()
@@ -67,6 +72,14 @@ package struct World {
         }
     }
 
+    /// Tells those who wait for deliveries, where none is under way.
+    mutating func tellLanded() {
+        guard flights.count == 0, !flights.waiting.isEmpty else { return }
+        let waiting = flights.waiting
+        flights.waiting = []
+        for done in waiting { after { _ in done() } }
+    }
+
     /// Empties the scope; options, profile, seed and clock stay.
     mutating func reset() {
         for state in states { state.reset() }
@@ -74,13 +87,27 @@ package struct World {
         let exchanges = journal.openExchanges
         journal.reset()
         inboxes.reset()
+        recordsMade = 0
         ledger.reset()
         timers.removeAll()
         generation += 1
         flights.count = max(0, flights.count - outbox.waiting)
+        flights.waiting += outbox.markers
+        tellLanded()
         outbox = Outbox()
         decider?.reset(now: clock.now)
         for exchange in exchanges { after { _ in exchange.abort() } }
+    }
+}
+
+/// How long a delivery over HTTP may take. Nanoseconds of real time.
+package struct DeliveryLimits: Hashable, Sendable {
+    package var connect: Int64
+    package var whole: Int64
+
+    package init(connect: Int64 = 5_000_000_000, whole: Int64 = 10_000_000_000) {
+        self.connect = connect
+        self.whole = whole
     }
 }
 
@@ -104,6 +131,8 @@ struct Flights {
 
     /// Due actions whose outcome is not settled.
     var count = 0
+    /// Who waits for the deliveries under way to have been tried.
+    var waiting: [@Sendable () -> Void] = []
     /// Advances to come, the running one first.
     var advances: [Advance] = []
     var isStepping = false

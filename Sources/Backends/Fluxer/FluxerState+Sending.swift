@@ -51,6 +51,35 @@ extension FluxerState {
         broken(.bothRegistrations, 0, "A ring goes to a device that has no ios_apns registration.", &world)
     }
 
+    func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {
+        let isBroken = delivery.fault != nil
+        switch (delivery.kind, did) {
+        case ("ring", .rang): noteRang(delivery, &world)
+        case ("ring", .ended): met(.oneCall, &world)
+        case (_, .discarded): if isBroken { met(.undecryptable, &world) }
+        case (_, .shown):
+            if isBroken {
+                return broken(.undecryptable, 0, "\(delivery.name) cannot be opened, and was shown.", &world)
+            }
+            let payload = delivery.plaintext.flatMap { try? JSONDocument($0).root }
+            if payload?["icon"] == nil { met(.missingMedia, &world) }
+        default: break
+        }
+    }
+
+    private func noteRang(_ delivery: Delivery, _ world: inout World) {
+        guard let data = delivery.plaintext.flatMap({ try? JSONDocument($0).root })?["data"],
+            let message = data["message_id"]?.stringBytes, let channel = data["channel_id"]?.stringBytes
+        else { return }
+        if !rung.insert(message).inserted {
+            broken(.oneCall, 0, "\(delivery.name) rang again for message \(message.text).", &world)
+        } else if !isLive(channel, world) {
+            broken(.oneCall, 0, "\(delivery.name) rang when its call was over.", &world)
+        } else {
+            met(.oneCall, &world)
+        }
+    }
+
     // MARK: outcomes
 
     func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict {
@@ -89,9 +118,6 @@ struct Sending: Sendable {
     /// Seconds since 1970.
     let now: Int64
 
-    /// The host whose endpoints are inboxes here.
-    static let ownHost = Array("push.pushsim.example".utf8)
-
     private static let retries: [Int64] = [200, 400, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]
 
     func parcel(
@@ -99,7 +125,7 @@ struct Sending: Sendable {
     ) -> Parcel {
         let delivery = Delivery(
             id: world.reserveDelivery(), backend: "fluxer", kind: message.kind, transport: registration.transport,
-            token: Array(registration.token.utf8))
+            token: PushEndpoint.canonical(Array(registration.token.utf8), baseURL: world.baseURL))
         delivery.account = account.id
         delivery.deviceID = registration.deviceID
         let isRing = message.kind == "ring"
@@ -117,10 +143,11 @@ struct Sending: Sendable {
         let keys = (
             encryption: Array((registration.encryptionKey ?? "").utf8), auth: Array((registration.authSecret ?? "").utf8)
         )
+        let isVoIP = registration.platform == .iosVoIP
         return Parcel(delivery, to: destination(endpoint, world), retries: plan) { delivery, shaping in
             var text = plaintext
             if shaping.actions.payload != nil { text = changed(payload, shaping).bytes }
-            return makeRecord(delivery, text, endpoint, keys, shaping)
+            return makeRecord(delivery, text, endpoint, keys, shaping, isVoIP: isVoIP)
         }
     }
 
@@ -133,7 +160,7 @@ struct Sending: Sendable {
     /// Where a registration's endpoint leads (contract control-api.md, "The built-in push service").
     private func destination(_ endpoint: EndpointURL, _ world: World) -> Parcel.Destination {
         if options.strictPorts, endpoint.port != 443, endpoint.port != 80 { return .refused(.endpointRejected) }
-        if endpoint.host == Self.ownHost { return .inbox }
+        if endpoint.host == PushEndpoint.host { return .inbox }
         if let route = world.deliveryRoutes[ByteKey(endpoint.host)] {
             return .post(
                 .init(
@@ -158,7 +185,7 @@ struct Sending: Sendable {
 
     private func makeRecord(
         _ delivery: Delivery, _ plaintext: [UInt8], _ endpoint: EndpointURL,
-        _ keys: (encryption: [UInt8], auth: [UInt8]), _ shaping: Shaping
+        _ keys: (encryption: [UInt8], auth: [UInt8]), _ shaping: Shaping, isVoIP: Bool
     ) -> Bool {
         guard
             let receiver = try? ReceiverKeys(
@@ -184,6 +211,8 @@ struct Sending: Sendable {
         if let field = vapid?.authorization(endpoint.origin, now: now) {
             delivery.headers.append(HeaderField(Self.authorizationName, field))
         }
+        let (kind, isVoIP) = (delivery.kind, delivery.kind == "ring" && isVoIP)
+        delivery.relayed = { RelayMessage.shapes($0, kind, isVoIP: isVoIP) }
         if let form = RelayMessage.form(endpoint) {
             delivery.dictionary = RelayMessage.dictionary(form, delivery.kind, record: body)
         }

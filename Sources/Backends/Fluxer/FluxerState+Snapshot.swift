@@ -13,6 +13,7 @@ extension FluxerState {
         calls = [:]
         sendings = [:]
         sessionsMinted = 0
+        rung = []
     }
 
     var snapshot: JSON {

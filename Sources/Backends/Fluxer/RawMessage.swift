@@ -81,6 +81,14 @@ enum RelayMessage {
         return path.starts(with: "/relay/v1/fcm/") ? .fcm : nil
     }
 
+    /// The record in the shape of either transport.
+    static func shapes(_ record: [UInt8], _ kind: String, isVoIP: Bool) -> JSON {
+        [
+            "apns": dictionary(isVoIP ? .voip : .apns, kind, record: record),
+            "fcm": dictionary(.fcm, kind, record: record),
+        ]
+    }
+
     static func dictionary(_ form: Form, _ kind: String, record: [UInt8]) -> JSON {
         let text = JSON.string(Base64.encode(record))
         if form == .fcm { return ["data": ["v": "1", "p": text]] }

@@ -18,9 +18,6 @@ package struct PushService: Backend {
         RouteDescription("push", "POST", "/push/{id}", "a Web Push message for the inbox of an endpoint")
     ])
 
-    /// What stands before the id in the endpoints that are inboxes here.
-    package static let endpointPrefix = "https://push.pushsim.example/push/"
-
     package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
         if let match = table.match(head, path) { return match }
         return head.bytes[path.range].starts(with: Array("/push/".utf8)) ? .unknown : nil
@@ -28,7 +25,7 @@ package struct PushService: Backend {
 
     package func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts {
         var facts = Facts()
-        facts.token = parameters.first.map { Array(Self.endpointPrefix.utf8) + $0 }
+        facts.token = parameters.first.map { PushEndpoint.prefix + $0 }
         facts.transport = "webpush"
         return facts
     }
@@ -73,7 +70,7 @@ final class PushServiceState: BackendState {
         }
         let delivery = Delivery(
             id: world.reserveDelivery(), backend: "push", kind: "message", transport: "webpush",
-            token: Array(PushService.endpointPrefix.utf8) + id)
+            token: PushEndpoint.prefix + id)
         delivery.timeToLive = timeToLive
         let (fields, body) = (call.head.headerFields, call.body)
         world.dispatch([

@@ -1,0 +1,33 @@
+public import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+/// What a stub answers.
+public struct StubAnswer: Sendable {
+    let response: Response
+
+    /// Makes an answer.
+    /// - Parameters:
+    ///   - status: from 200 to 599; others become 500.
+    ///   - headers: in order; what HTTP does not allow is left out.
+    public init(_ status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        let fields = headers.map { HeaderField($0.name, $0.value) }
+            .filter { HeaderField.isName($0.name) && HeaderField.isValue($0.value) }
+        response = Response(status: (200...599).contains(status) ? status : 500, fields: fields, body: body)
+    }
+
+    /// An answer of JSON.
+    public static func json(_ body: JSON, status: Int = 200) -> StubAnswer {
+        StubAnswer(status, headers: [("Content-Type", "application/json")], body: Array(body.description.utf8))
+    }
+}
+
+/// A path that a test answers itself.
+struct Stub: Sendable {
+    let matcher: CallMatcher
+    let answer: @Sendable (RecordedCall) -> StubAnswer
+
+    func matches(_ call: Call) -> Bool {
+        call.method.elementsEqual(matcher.method.utf8) && call.path.elementsEqual(matcher.path.utf8)
+    }
+}
