@@ -52,7 +52,8 @@ let package = Package(
         part(
             "", path: "PushSim", resources: [.embedInCode("profiles")],
             [
-                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimFaults", "PushSimSimulation", "PushSimWire", "PushSimJSONText",
+                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimFaults", "PushSimSimulation", "PushSimWire",
+                "PushSimJSONText",
                 "PushSimWebPush", "CPushSimSystem",
             ]),
         part("Testing", ["PushSim"]),

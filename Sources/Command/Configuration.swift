@@ -70,7 +70,9 @@ enum Configuration {
     private static func routes(_ value: JSONValue, _ path: String) throws(Finding) -> [ByteKey: DeliveryRoute] {
         var found: [ByteKey: DeliveryRoute] = [:]
         for member in value.members {
-            guard member.name == "routes" else { throw at(member.key, path, "unknown key \"\(member.name)\". Known: routes.") }
+            guard member.name == "routes" else {
+                throw at(member.key, path, "unknown key \"\(member.name)\". Known: routes.")
+            }
             for route in member.value.members {
                 guard let url = route.value.string, let (host, port) = Remote.address(url) else {
                     throw at(route.value, path, "a route is http:// with an address of loopback and a port")

@@ -34,7 +34,8 @@ enum Help {
             about: "Send a push through a running server.",
             flags: [
                 .init(name: "url", value: "URL", about: "the server (http://127.0.0.1:8025)"),
-                .init(name: "type", value: "TYPE", about: "ntm: notify, cancel, chat; fluxer: notification, clear, ring"),
+                .init(
+                    name: "type", value: "TYPE", about: "ntm: notify, cancel, chat; fluxer: notification, clear, ring"),
                 .init(name: "topic", value: "TOPIC", about: "ntm: whose subscribers get it"),
                 .init(name: "userdata", value: "JSON", about: "ntm: instead of the usual userdata"),
                 .init(name: "channel", value: "ID", about: "fluxer: the channel"),

@@ -20,7 +20,9 @@ extension ProfileReader {
         actions.duplicate = fields["duplicate"].flatMap { count($0, "duplicate", from: 2, to: 1000) }
         if let fresh = fields["fresh"] {
             actions.isFresh = flag(fresh, "fresh") ?? false
-            if fields["duplicate"] == nil { mistake(fresh, "\"fresh\" says how duplicates are made: give \"duplicate\"") }
+            if fields["duplicate"] == nil {
+                mistake(fresh, "\"fresh\" says how duplicates are made: give \"duplicate\"")
+            }
         }
         actions.hold = fields["hold"].flatMap { duration($0, "hold") }
         actions.late = fields["late"].flatMap { duration($0, "late") }

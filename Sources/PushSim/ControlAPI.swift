@@ -357,7 +357,10 @@ struct ControlAPI {
         let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
         let strangers = entries.filter { $0.attempt == nil && $0.call.place.route == nil }
         let fired = entries.filter { $0.decision != nil }
-        var report: JSON = ["version": .string(Version.text), "calls": .int(entries.count { $0.attempt == nil }), "evicted": .int(evicted)]
+        var report: JSON = [
+            "version": .string(Version.text), "calls": .int(entries.count { $0.attempt == nil }),
+            "evicted": .int(evicted),
+        ]
         report.set(
             "unexpected_calls",
             .array(strangers.map { .string("\($0.call.head.methodText) \($0.call.target.text)") }))

@@ -67,7 +67,9 @@ package struct World {
 
     private func applyInitialState() {
         for state in states {
-            guard let own = initialState[state.backendName], let document = try? JSONDocument(own.bytes) else { continue }
+            guard let own = initialState[state.backendName], let document = try? JSONDocument(own.bytes) else {
+                continue
+            }
             try? state.restore(document.root)
         }
     }

@@ -53,7 +53,9 @@
                 let box = try? AES.GCM.SealedBox(
                     nonce: nonce, ciphertext: sealed.dropLast(16), tag: sealed.suffix(16))
             else { return nil }
-            return (try? AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: additional)).map { Array($0) }
+            return (try? AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: additional)).map {
+                Array($0)
+            }
         }
 
         static func sign(digest: [UInt8], scalar: [UInt8]) -> [UInt8]? {

@@ -12,14 +12,12 @@ A line of a fixture begins with what it is:
 In both, \xHH, \0, \n, \r, \t and \\ are bytes; {scope} is the fixture's own scope, {port} the server's port.
 The clock is frozen. With --update the answers are written down as they come.
 """
-import os
 import pathlib
 import re
 import socket
-import subprocess
 import sys
-import tempfile
-import time
+
+from binary import serving
 
 FOLDER = pathlib.Path(__file__).parent / "fixtures"
 OPTIONS = ["server.requestTime=1s", "server.idle=2s", "ntm.connection=keep-alive"]
@@ -180,29 +178,17 @@ def main():
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     binary, wanted = words[0], words[1:]
     paths = sorted(path for path in FOLDER.glob("*.txt") if not wanted or path.stem in wanted)
-    with tempfile.TemporaryDirectory() as work:
-        ready = os.path.join(work, "ready")
-        command = [binary, "serve", "--port", "0", "--clock", "frozen", "--quiet", "--ready-file", ready]
-        for option in OPTIONS:
-            command += ["--option", option]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            while not os.path.exists(ready):
-                if server.poll() is not None:
-                    sys.exit("fixtures: the server did not start")
-                time.sleep(0.01)
-            port = int(pathlib.Path(ready).read_text().strip().rsplit(":", 1)[1])
-            failed = 0
-            for path in paths:
-                fixture = Fixture(path, port)
-                if "--update" in sys.argv:
-                    fixture.update()
-                elif mistake := fixture.play():
-                    failed += 1
-                    print(f"fixtures: {path.name}: {mistake}", file=sys.stderr)
-        finally:
-            server.terminate()
-            server.wait()
+    failed = 0
+    options = [word for option in OPTIONS for word in ("--option", option)]
+    with serving(binary, "--clock", "frozen", *options) as url:
+        port = int(url.rsplit(":", 1)[1])
+        for path in paths:
+            fixture = Fixture(path, port)
+            if "--update" in sys.argv:
+                fixture.update()
+            elif mistake := fixture.play():
+                failed += 1
+                print(f"fixtures: {path.name}: {mistake}", file=sys.stderr)
     print(f"fixtures: {len(paths) - failed} of {len(paths)} good")
     sys.exit(1 if failed or not paths else 0)
 

@@ -153,7 +153,8 @@ struct FluxerDeliveryTests {
             ])
         let aps = try #require(apns.dictionary?["aps"])
         #expect(aps["alert"] == ["title": "Hi", "body": "there"] && aps["sound"] == "default" && aps["badge"] == 1)
-        #expect(aps["category"] == "FLUXER_MESSAGE" && aps["thread-id"] == "channel:42" && aps["mutable-content"] == nil)
+        #expect(
+            aps["category"] == "FLUXER_MESSAGE" && aps["thread-id"] == "channel:42" && aps["mutable-content"] == nil)
         #expect(apns.dictionary?["title"] == "Hi" && apns.dictionary?["channel_id"] == "42")
         let fcm = try await sim.inbox(of: "raw:fcm").next()
         let message = try #require(fcm.dictionary?["message"])

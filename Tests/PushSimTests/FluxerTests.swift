@@ -23,7 +23,8 @@ extension PushSim {
         _ platform: String, _ token: String, _ more: String = "", as session: String = "alice"
     ) async throws -> Response {
         let tail = more.isEmpty ? "" : ",\(more)"
-        return try await fluxer("POST", devices, #"{"platform":"\#(platform)","token":"\#(token)"\#(tail)}"#, as: session)
+        return try await fluxer(
+            "POST", devices, #"{"platform":"\#(platform)","token":"\#(token)"\#(tail)}"#, as: session)
     }
 }
 
@@ -258,7 +259,8 @@ struct FluxerTests {
             ("http://a.example/", "INVALID_FORMAT"), ("ftp://a.example/", "INVALID_FORMAT"),
             ("https://localhost/", "INVALID_FORMAT"), ("https://user@a.example/", "INVALID_FORMAT"),
             ("https://a.example/#x", "INVALID_FORMAT"), ("https://a.example./", "INVALID_FORMAT"),
-            ("https://a/", "INVALID_FORMAT"), ("https:///x", "INVALID_FORMAT"), ("https://a.example:99999/", "INVALID_FORMAT"),
+            ("https://a/", "INVALID_FORMAT"), ("https:///x", "INVALID_FORMAT"),
+            ("https://a.example:99999/", "INVALID_FORMAT"),
             ("https://a.example:x/", "INVALID_FORMAT"), ("https://[::1/", "INVALID_FORMAT"),
             ("https://1.2.3.4.5/", "INVALID_FORMAT"), ("https://256.1.1.1/", "INVALID_FORMAT"),
             ("https://１２７.0.0.1/", "INVALID_FORMAT"), ("https://a。example/", "INVALID_FORMAT"),
@@ -283,7 +285,8 @@ struct FluxerTests {
             ("https://%31%32%37.1/", "URL_NOT_PUBLICLY_ROUTABLE"), ("HTTPS://127.0.0.1/", "URL_NOT_PUBLICLY_ROUTABLE"),
             ("https://[::]/", "URL_NOT_PUBLICLY_ROUTABLE"), ("https://[::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
             ("https://[0:0:0:0:0:0:0:1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
-            ("https://[2001:db8::1]/", "URL_NOT_PUBLICLY_ROUTABLE"), ("https://[fc00::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
+            ("https://[2001:db8::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
+            ("https://[fc00::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
             ("https://[FD12::1]/", "URL_NOT_PUBLICLY_ROUTABLE"), ("https://[fe80::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
             ("https://[febf::1]/", "URL_NOT_PUBLICLY_ROUTABLE"), ("https://[ff02::1]/", "URL_NOT_PUBLICLY_ROUTABLE"),
             ("https://[::ffff:10.0.0.1]/", "URL_NOT_PUBLICLY_ROUTABLE"),

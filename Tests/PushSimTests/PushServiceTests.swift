@@ -105,7 +105,8 @@ struct PushServiceTests {
         #expect(
             try await sim.fluxer("POST", "/__pushsim/reports", #"{"delivery":"d99","did":"rang"}"#).status == 400)
         #expect(
-            try await sim.fluxer("POST", "/__pushsim/reports", #"{"delivery":"d1","did":"rung"}"#).json["error"]?["path"]
+            try await sim.fluxer("POST", "/__pushsim/reports", #"{"delivery":"d1","did":"rung"}"#).json["error"]?[
+                "path"]
                 == "$.did")
     }
 

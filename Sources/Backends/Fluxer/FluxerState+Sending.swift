@@ -141,7 +141,8 @@ struct Sending: Sendable {
             }
         }
         let keys = (
-            encryption: Array((registration.encryptionKey ?? "").utf8), auth: Array((registration.authSecret ?? "").utf8)
+            encryption: Array((registration.encryptionKey ?? "").utf8),
+            auth: Array((registration.authSecret ?? "").utf8)
         )
         let isVoIP = registration.platform == .iosVoIP
         return Parcel(delivery, to: destination(endpoint, world), retries: plan) { delivery, shaping in
