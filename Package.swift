@@ -66,6 +66,14 @@ let package = Package(
         .target(
             name: "PushSimTestSupport", dependencies: ["PushSimWire", "CPushSimSystem"], path: "Tests/TestSupport",
             swiftSettings: settings),
+        .target(
+            name: "CPushSimBenchmarkLoop", dependencies: ["CPushSimOpenSSL"], path: "Tests/Benchmarks/Loop"),
+        .executableTarget(
+            name: "PushSimBenchmarks",
+            dependencies: [
+                "PushSim", "PushSimWebPush", "PushSimWire", "CPushSimSystem",
+                .target(name: "CPushSimBenchmarkLoop", condition: .when(platforms: [.linux])),
+            ], path: "Tests/Benchmarks/Measure", swiftSettings: settings),
         tests("Wire", ["PushSimWire"]),
         tests("JSONText", ["PushSimJSONText"]),
         tests("WebPush", ["PushSimWebPush", "PushSimJSONText"]),

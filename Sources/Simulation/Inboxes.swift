@@ -70,7 +70,7 @@ package struct Inboxes: Sendable {
         if let device = delivery.deviceID { keys.append(InboxKey(.deviceID, device)) }
         var tellings: [@Sendable () -> Void] = []
         for key in keys {
-            append(delivery, to: &boxes[key, default: Box()])
+            Self.append(delivery, to: &boxes[key, default: Box()])
             for watcher in watchers.values where watcher.key == key {
                 tellings.append { _ = watcher.tell(delivery) }
             }
@@ -78,14 +78,15 @@ package struct Inboxes: Sendable {
         return tellings
     }
 
-    private func append(_ delivery: Delivery, to box: inout Box) {
+    private static func append(_ delivery: Delivery, to box: inout Box) {
         box.deliveries.append(delivery)
         box.bytes += delivery.size
         var excess = 0
-        while box.bytes > Self.limit, excess < box.deliveries.count - 1 {
+        while box.bytes > limit, excess < box.deliveries.count - 1 {
             box.bytes -= box.deliveries[excess].size
             excess += 1
         }
+        guard excess > 0 else { return }
         box.deliveries.removeFirst(excess)
         box.evicted += excess
     }

@@ -92,6 +92,7 @@ extension FluxerState {
     private func add(_ registration: Registration, _ account: Account, _ call: Int, _ world: inout World) {
         if account.gone.remove(registration.deviceID) != nil { met(.registerAgain, &world) }
         account.add(registration)
+        guard registration.platform == .iosVoIP || registration.platform == .iosAPNs else { return }
         let voip = account.registrations.first { $0.platform == .iosVoIP && $0.appID == registration.appID }
         let alert = account.registrations.first { $0.platform == .iosAPNs && $0.appID == registration.appID }
         guard let voip, let alert, registration === voip || registration === alert else { return }
