@@ -37,7 +37,7 @@ let package = Package(
         .systemLibrary(name: "CPushSimZlib", path: "Sources/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
         part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
         part("JSONText", []),
-        part("WebPush", ["PushSimJSONText", .target(name: "CPushSimOpenSSL", condition: .when(platforms: [.linux]))]),
+        part("WebPush", ["PushSimJSONText", "CPushSimZlib", .target(name: "CPushSimOpenSSL", condition: .when(platforms: [.linux]))]),
         part("Simulation", ["PushSimWire", "PushSimJSONText", "PushSimWebPush", "CPushSimSystem"]),
         part("Faults", ["PushSimSimulation", "PushSimJSONText", "PushSimWire", "PushSimWebPush"]),
         part(
@@ -60,7 +60,8 @@ let package = Package(
         .executableTarget(
             name: "PushSimCommand",
             dependencies: [
-                "PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWire", "CPushSimSystem",
+                "PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWebPush", "PushSimWire",
+                "CPushSimSystem",
             ],
             path: "Sources/Command", swiftSettings: settings),
         .target(

@@ -68,6 +68,10 @@ enum Help {
             name: "routes", usage: "routes [--json]", about: "List every route with the name profiles use.",
             flags: [.init(name: "json", value: nil, about: "as JSON")], example: "pushsim routes"),
         Verb(
+            name: "faults", usage: "faults [--json]",
+            about: "List every broken record, and what a correct client does with it.",
+            flags: [.init(name: "json", value: nil, about: "as JSON")], example: "pushsim faults"),
+        Verb(
             name: "profile", usage: "profile check FILE… | explain FILE | list",
             about: "Check fault profiles, or say what they will do.",
             flags: [

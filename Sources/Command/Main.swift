@@ -43,6 +43,7 @@ enum Main {
         switch verb.name {
         case "serve": try Serve(arguments).run()
         case "push": try PushVerb.run(arguments)
+        case "faults": try FaultsVerb.run(arguments)
         case "verify": try VerifyVerb.run(arguments)
         case "routes": try RoutesVerb.run(arguments)
         case "profile": try ProfileVerb.run(arguments)

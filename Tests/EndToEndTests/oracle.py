@@ -6,6 +6,8 @@ usage: oracle.py PATH-TO-PUSHSIM        (Python with the package cryptography)
 import base64
 import contextlib
 import io
+import json
+import subprocess
 import sys
 import tempfile
 
@@ -50,10 +52,41 @@ def run_oracle(device, record, *flags):
         file.write(record)
         file.flush()
         output = io.TextIOWrapper(io.BytesIO())
-        sys.argv = ["oracle", device.private, device.auth, file.name, *flags]
+        words, sys.argv = sys.argv, ["oracle", device.private, device.auth, file.name, *flags]
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()) as why:
             code = oracle_decrypt.main()
+        sys.argv = words
         return code, output.buffer.getvalue(), why.getvalue()
+
+
+STAGES = {"none": 0, "framing": 3, "point": 4, "tag": 5, "padding": 6, "content": 7}
+
+
+def faults(url):
+    """Every record fault by its id, with 20 seeds: it must fail, or open, at its catalogued stage."""
+    failed = made = 0
+    listed = json.loads(subprocess.run(
+        [sys.argv[1], "faults", "--json"], capture_output=True, check=True).stdout)["records"]
+    for seed in range(20):
+        device, before = Device(seed), Device(seed + 100)
+        for fault in listed:
+            record = call(url, "POST", "/__pushsim/records", {
+                "encryption_key": device.public, "auth_secret": device.auth, "seed": seed, "fault": fault["id"],
+                "private_key": device.private, "previous_encryption_key": before.public,
+                "previous_auth_secret": before.auth,
+                "json": {"web_push": 8030, "title": f"Hi {seed}", "body": "A" * seed, "data": {"channel_id": "42"}},
+            }, raw=True)
+            code, _, why = run_oracle(device, record, "--json")
+            if code != STAGES[fault["fails_at"]]:
+                failed += 1
+                print(f"oracle: {fault['id']} seed {seed}: exit {code}, not {fault['fails_at']}: {why}",
+                      file=sys.stderr)
+            if fault["id"] == "K03" and run_oracle(before, record, "--json")[0] != 0:
+                failed += 1
+                print(f"oracle: K03 seed {seed} does not open with the previous keys", file=sys.stderr)
+            made += 1
+    print(f"oracle: {made - failed} of {made} records of {len(listed)} faults as catalogued")
+    return failed + (len(listed) != 108)
 
 
 def main():
@@ -84,8 +117,9 @@ def main():
                     failed += 1
                     print(f"oracle: {token} {delivery['id']}: exit {code} {why}", file=sys.stderr)
                 opened += 1
+        wrong = faults(url)
     print(f"oracle: {opened - failed} of {opened} records opened")
-    sys.exit(1 if failed or opened < 100 else 0)
+    sys.exit(1 if failed or wrong or opened < 100 else 0)
 
 
 if __name__ == "__main__":
