@@ -32,12 +32,19 @@ let package = Package(
         .executable(name: "pushsim", targets: ["PushSimCommand"]),
     ],
     targets: [
-        .target(name: "CPushSimSystem", path: "Sources/C/System"),
+        .target(
+            name: "CPushSimSystem", path: "Sources/C/System",
+            linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CPushSimOpenSSL", path: "Sources/C/OpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CPushSimZlib", path: "Sources/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
         part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
         part("JSONText", []),
-        part("WebPush", ["PushSimJSONText", "CPushSimZlib", .target(name: "CPushSimOpenSSL", condition: .when(platforms: [.linux]))]),
+        part(
+            "WebPush",
+            [
+                "PushSimJSONText", "CPushSimZlib",
+                .target(name: "CPushSimOpenSSL", condition: .when(platforms: [.linux])),
+            ]),
         part("Simulation", ["PushSimWire", "PushSimJSONText", "PushSimWebPush", "CPushSimSystem"]),
         part("Faults", ["PushSimSimulation", "PushSimJSONText", "PushSimWire", "PushSimWebPush"]),
         part(

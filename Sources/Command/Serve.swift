@@ -100,6 +100,7 @@ struct Serve {
         let shown = host.utf8.contains(58) ? "[\(host)]" : host
         let url = "http://\(shown):\(listener.port)"
         service.setBaseURL(url)
+        service.setListener(listener)
         let opened = DispatchSemaphore(value: 0)
         listener.open { _ in opened.signal() }
         opened.wait()

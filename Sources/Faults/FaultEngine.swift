@@ -10,6 +10,7 @@ package final class FaultEngine: Decider {
     package let profile: Profile
     private let regexes: [Regex<AnyRegexOutput>?]
     private var counters: [[Key: Counter]]
+    private var states: [String: String] = [:]
     private var start: Int64
     /// By the backend's name: the rules that may be about its deliveries.
     private var deliveryRules: [String: [Int]] = [:]
@@ -21,6 +22,9 @@ package final class FaultEngine: Decider {
     private struct Counter {
         var calls = 0
         var firings = 0
+        /// Of the quota's window: which one, and how many calls it has had.
+        var window: Int64 = -1
+        var callsInWindow = 0
     }
 
     private struct Candidates {
@@ -44,6 +48,7 @@ package final class FaultEngine: Decider {
 
     package func reset(now: Int64) {
         counters = Array(repeating: [:], count: profile.rules.count)
+        states = [:]
         start = now
     }
 
@@ -55,11 +60,11 @@ package final class FaultEngine: Decider {
             let rule = profile.rules[index]
             guard matches(rule.on, index, call) else { continue }
             let key = Self.key(rule.when.per, call)
-            counters[index][key, default: Counter()].calls += 1
+            count(rule, index, key, now)
             guard current?.isOpen ?? true else { continue }
             let outcome = holds(rule, index, key, now, draws)
             guard outcome.holds else { continue }
-            counters[index][key, default: Counter()].firings += 1
+            fire(rule, index, key)
             var open = current ?? Open()
             open.rules.append(rule.id)
             open.draw = open.draw ?? outcome.draw
@@ -78,14 +83,16 @@ package final class FaultEngine: Decider {
             if isRetry, !rule.deliver.isAboutAttempts { continue }
             guard Self.matches(rule.on, delivery) else { continue }
             let key = Self.key(rule.when.per, delivery)
-            counters[index][key, default: Counter()].calls += 1
+            count(rule, index, key, now)
             guard isOpen else { continue }
+            // A record fault never fires on a raw registration.
+            if rule.deliver.record != nil, delivery.transport != "webpush" { continue }
             let outcome = holds(rule, index, key, now, draws)
             guard outcome.holds else { continue }
-            counters[index][key, default: Counter()].firings += 1
+            fire(rule, index, key)
             var fired = decision ?? DeliveryDecision()
             fired.rules.append(rule.id)
-            fired.actions.merge(rule.deliver)
+            fired.actions.merge(isRetry ? rule.deliver.ofAttempt : rule.deliver)
             decision = fired
             isOpen = rule.continues
         }
@@ -134,7 +141,11 @@ package final class FaultEngine: Decider {
         let rule = profile.rules[index]
         var firings = 0
         return (1...max(1, calls)).map { call in
-            let outcome = Self.holds(rule, Array(key.utf8), call, firings, elapsed: rule.when.after ?? 0, draws)
+            if let times = rule.when.times, firings >= times { return (call, false, nil) }
+            let moment = Moment(
+                rule: rule.id, key: Array(key.utf8), call: call, callsInWindow: call, elapsed: rule.when.after ?? 0,
+                states: [:], draws: draws)
+            let outcome = moment.holds(rule.when)
             if outcome.holds { firings += 1 }
             return (call, outcome.holds, outcome.draw)
         }
@@ -221,23 +232,73 @@ package final class FaultEngine: Decider {
         }
     }
 
+    private func count(_ rule: Profile.Rule, _ index: Int, _ key: Key, _ now: Int64) {
+        counters[index][key, default: Counter()].calls += 1
+        guard rule.when.countsWindows else { return }
+        // One rule has one window: that of its first quota.
+        let window = Self.quota(rule.when).map { (now - start) / $0.window } ?? 0
+        if counters[index][key]?.window != window {
+            counters[index][key]?.window = window
+            counters[index][key]?.callsInWindow = 0
+        }
+        counters[index][key]?.callsInWindow += 1
+    }
+
+    private static func quota(_ when: Condition) -> (limit: Int, window: Int64)? {
+        when.quota ?? (when.all + when.any + when.not).lazy.compactMap { quota($0) }.first
+    }
+
+    private func fire(_ rule: Profile.Rule, _ index: Int, _ key: Key) {
+        counters[index][key, default: Counter()].firings += 1
+        for move in rule.setStates { states[move.name] = move.value }
+    }
+
     private func holds(
         _ rule: Profile.Rule, _ index: Int, _ key: Key, _ now: Int64, _ draws: Draws
     ) -> (holds: Bool, draw: Double?) {
         let counter = counters[index][key] ?? Counter()
-        return Self.holds(rule, key, counter.calls, counter.firings, elapsed: now - start, draws)
+        if let times = rule.when.times, counter.firings >= times { return (false, nil) }
+        let moment = Moment(
+            rule: rule.id, key: key, call: counter.calls, callsInWindow: counter.callsInWindow,
+            elapsed: now - start, states: states, draws: draws)
+        return moment.holds(rule.when)
     }
+}
 
-    private static func holds(
-        _ rule: Profile.Rule, _ key: Key, _ call: Int, _ firings: Int, elapsed: Int64, _ draws: Draws
-    ) -> (holds: Bool, draw: Double?) {
-        let when = rule.when
-        if let times = when.times, firings >= times { return (false, nil) }
+/// All that a condition is judged by.
+private struct Moment {
+    let rule: String
+    let key: [UInt8]
+    let call: Int
+    let callsInWindow: Int
+    let elapsed: Int64
+    let states: [String: String]
+    let draws: Draws
+
+    func holds(_ when: Condition) -> (holds: Bool, draw: Double?) {
         if let calls = when.calls, !calls.contains(call) { return (false, nil) }
         if let after = when.after, elapsed < after { return (false, nil) }
         if let until = when.until, elapsed >= until { return (false, nil) }
-        guard let probability = when.probability else { return (true, nil) }
-        let draw = draws.unit("fault", [Array(rule.id.utf8), key], index: call)
-        return (draw < probability, draw)
+        if let quota = when.quota, callsInWindow <= quota.limit { return (false, nil) }
+        for state in when.states where states[state.name] != state.value { return (false, nil) }
+        var draw: Double?
+        for part in when.all {
+            let outcome = holds(part)
+            draw = draw ?? outcome.draw
+            if !outcome.holds { return (false, draw) }
+        }
+        for part in when.not {
+            let outcome = holds(part)
+            draw = draw ?? outcome.draw
+            if outcome.holds { return (false, draw) }
+        }
+        if !when.any.isEmpty {
+            let outcomes = when.any.map { holds($0) }
+            draw = draw ?? outcomes.lazy.compactMap(\.draw).first
+            if !outcomes.contains(where: \.holds) { return (false, draw) }
+        }
+        guard let probability = when.probability else { return (true, draw) }
+        let own = draws.unit("fault", [Array(rule.utf8), key], index: call)
+        return (own < probability, own)
     }
 }

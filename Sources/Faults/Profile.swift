@@ -19,6 +19,8 @@ package struct Profile: Sendable {
         package var deliver = DeliveryActions()
         /// Whether the search goes on after it has acted.
         package var continues = false
+        /// Named states that it moves, once it fires.
+        package var setStates: [(name: String, value: String?)] = []
     }
 }
 
@@ -64,12 +66,22 @@ package struct Condition: Sendable {
     /// Nanoseconds since the profile was loaded.
     package var after: Int64?
     package var until: Int64?
+    /// So many calls in a window of so many nanoseconds are let be.
+    package var quota: (limit: Int, window: Int64)?
+    /// Named states and what each must be; nil is a state that nobody has moved.
+    package var states: [(name: String, value: String?)] = []
+    package var all: [Condition] = []
+    package var any: [Condition] = []
+    package var not: [Condition] = []
     package var per = Per.rule
     package var times: Int?
 
     package init() {}
 
     var needsBody: Bool { per == .token || per == .subscriber }
+
+    /// Whether a quota stands in it, at any depth.
+    var countsWindows: Bool { quota != nil || (all + any + not).contains { $0.countsWindows } }
 }
 
 /// `calls`: `"3"`, `"1-3"`, `"4-"`, `"every 3"`, `"every 3 from 2"`, `"1,4,9"`.

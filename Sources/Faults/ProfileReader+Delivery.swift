@@ -1,23 +1,33 @@
 import PushSimJSONText
 import PushSimSimulation
+import PushSimWebPush
 import PushSimWire
 
 // `then` of a rule about deliveries.
 extension ProfileReader {
     private static let deliveryKeys = [
-        "answer", "payload", "drop", "duplicate", "fresh", "hold", "late", "reorder", "headers",
+        "answer", "record", "payload", "ring", "drop", "duplicate", "fresh", "hold", "late", "reorder", "headers",
+        "wire",
+        "connection", "setState",
     ]
-    private static let laterDeliveryKeys = ["record", "ring", "wire", "connection"]
 
     mutating func deliveryActions(_ value: JSONValue) -> DeliveryActions {
         var actions = DeliveryActions()
-        guard let fields = fields(value, "\"then\" of a delivery", Self.deliveryKeys, later: Self.laterDeliveryKeys)
-        else { return actions }
+        guard let fields = fields(value, "\"then\" of a delivery", Self.deliveryKeys) else { return actions }
         if value.members.isEmpty { mistake(value, "\"then\" says nothing: what is to happen?") }
         actions.answer = fields["answer"].flatMap { deliveryAnswer($0) }
+        actions.record = fields["record"].flatMap { record($0) }
         actions.payload = fields["payload"].flatMap { payload($0) }
+        if let ring = fields["ring"] {
+            actions.ring = choice(ring, "ring", "ring", DeliveryActions.Ring.allCases.map(\.rawValue))
+                .flatMap { DeliveryActions.Ring(rawValue: $0) }
+        }
+        if let wire = fields["wire"] { actions.wire = self.wire(wire) }
+        if let connection = fields["connection"] {
+            actions.connection = self.connection(connection, &actions.wire)
+        }
         if let drop = fields["drop"] { actions.drop = flag(drop, "drop") ?? false }
-        actions.duplicate = fields["duplicate"].flatMap { count($0, "duplicate", from: 2, to: 1000) }
+        actions.duplicate = fields["duplicate"].flatMap { whole($0, "duplicate", from: 2, to: 1000) }
         if let fresh = fields["fresh"] {
             actions.isFresh = flag(fresh, "fresh") ?? false
             if fields["duplicate"] == nil {
@@ -26,15 +36,39 @@ extension ProfileReader {
         }
         actions.hold = fields["hold"].flatMap { duration($0, "hold") }
         actions.late = fields["late"].flatMap { duration($0, "late") }
-        actions.reorder = fields["reorder"].flatMap { count($0, "reorder", from: 2, to: 1000) }
-        if let headers = fields["headers"] { actions.headers = changes(headers) }
+        actions.reorder = fields["reorder"].flatMap { whole($0, "reorder", from: 2, to: 1000) }
+        if let headers = fields["headers"] { change(headers, &actions) }
         return actions
     }
 
-    private mutating func count(_ value: JSONValue, _ name: String, from least: Int, to most: Int) -> Int? {
-        if let number = value.int, number >= least, number <= most { return number }
-        wrong(value, name, "a whole number from \(least) to \(most)")
+    private mutating func record(_ value: JSONValue) -> RecordFault? {
+        guard let text = text(value, "record") else { return nil }
+        if let fault = RecordFault.find(text) { return fault }
+        if HeaderFault.find(text) != nil {
+            mistake(value, "\"\(text)\" concerns header fields: write headers: \"\(text)\"")
+            return nil
+        }
+        let known = RecordFault.all.flatMap { [$0.id, $0.name] }
+        mistake(
+            value, "unknown record fault \"\(text)\".\(Suggestion.text(text, known)) `pushsim faults` lists them.")
         return nil
+    }
+
+    /// Names with the value they are to have, or the id of a row of the catalogue.
+    private mutating func change(_ value: JSONValue, _ actions: inout DeliveryActions) {
+        guard let text = value.string else {
+            actions.headers += changes(value)
+            return
+        }
+        guard let fault = HeaderFault.find(text) else {
+            let known = HeaderFault.all.map(\.id)
+            mistake(
+                value,
+                "unknown header fault \"\(text)\".\(Suggestion.text(text, known)) Known: \(known.joined(separator: ", "))."
+            )
+            return
+        }
+        fault.apply(to: &actions)
     }
 
     private mutating func deliveryAnswer(_ value: JSONValue) -> DeliveryActions.Answer? {
@@ -85,12 +119,12 @@ extension ProfileReader {
     }
 
     /// Names with the value they are to have; null leaves the field out.
-    private mutating func changes(_ value: JSONValue) -> [(name: [UInt8], value: [UInt8]?)] {
+    private mutating func changes(_ value: JSONValue) -> [DeliveryActions.HeaderChange] {
         guard value.kind == .object else {
             wrong(value, "headers", "an object of names and values")
             return []
         }
-        var found: [(name: [UInt8], value: [UInt8]?)] = []
+        var found: [DeliveryActions.HeaderChange] = []
         for member in value.members {
             let name = member.key.stringBytes ?? []
             let text = member.value.stringBytes ?? (member.value.kind == .number ? Array(member.value.source) : nil)
@@ -99,7 +133,7 @@ extension ProfileReader {
                 mistake(member.key, "this is no header that HTTP allows, with a text, a number or null")
                 continue
             }
-            found.append((name, text))
+            found.append(.init(name, text.map { [$0] } ?? []))
         }
         return found
     }

@@ -2,50 +2,51 @@ import PushSimJSONText
 import PushSimSimulation
 import PushSimWire
 
+// `then` of a rule about calls.
 extension ProfileReader {
     private static let requestKeys = [
-        "status", "headers", "body", "json", "reason", "retryAfter", "delay", "connection", "lose", "token",
-    ]
-    private static let laterRequestKeys = ["after", "wire", "mutate", "discovery", "setState"]
-    private static let laterConnections = [
-        "resetAfterHead", "resetMidBody", "closeMidHead", "closeMidBody", "stallMidBody", "halfClose", "refuse",
-        "EMPTY_RESPONSE", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE", "CONNECTION_RESET_BY_PEER",
+        "status", "headers", "body", "json", "reason", "retryAfter", "after", "delay", "connection", "wire", "mutate",
+        "lose", "token", "discovery", "setState",
     ]
 
     mutating func actions(_ value: JSONValue, _ on: Matcher) -> Actions {
         var actions = Actions()
-        guard let fields = fields(value, "\"then\"", Self.requestKeys, later: Self.laterRequestKeys) else {
-            return actions
-        }
+        guard let fields = fields(value, "\"then\"", Self.requestKeys) else { return actions }
         if value.members.isEmpty { mistake(value, "\"then\" says nothing: what is to happen?") }
         answer(fields, &actions)
-        if let delay = fields["delay"] {
-            if delay.kind == .object {
-                mistake(
-                    delay, "a spread of delays is part of the profile language, but this version does not have it yet")
-            } else {
-                actions.delay = duration(delay, "delay")
-            }
+        if let after = fields["after"] { actions.after = flag(after, "after") ?? false }
+        actions.delay = fields["delay"].flatMap { delay($0) }
+        if let wire = fields["wire"] { actions.wire = self.wire(wire) }
+        if let connection = fields["connection"] {
+            actions.connection = self.connection(connection, &actions.wire)
         }
-        if let connection = fields["connection"] { actions.connection = self.connection(connection) }
+        actions.mutate = fields["mutate"].flatMap { mutation($0) }
         if let lose = fields["lose"] {
             actions.lose = choice(lose, "lose", "thing to lose", vocabulary.all(on.backend, \.losable))
         }
         if let token = fields["token"] {
             actions.token = choice(token, "token", "token fault", vocabulary.all(on.backend, \.tokenFaults))
         }
-        checkTogether(value, fields)
+        if let discovery = fields["discovery"] {
+            if discovery.kind == .object {
+                actions.discovery = json(discovery)
+            } else {
+                wrong(discovery, "discovery", "an object of members and values")
+            }
+        }
+        checkTogether(value, fields, actions)
         return actions
     }
 
-    private mutating func checkTogether(_ value: JSONValue, _ fields: [String: JSONValue]) {
-        for key in ["headers", "body", "json", "reason", "retryAfter"]
+    private mutating func checkTogether(_ value: JSONValue, _ fields: [String: JSONValue], _ actions: Actions) {
+        for key in ["headers", "body", "json", "reason", "retryAfter", "after"]
         where fields[key] != nil && fields["status"] == nil {
             mistake(fields[key] ?? value, "\"\(key)\" belongs to a scripted answer: give its \"status\" too")
         }
         if let body = fields["body"], fields["json"] != nil { mistake(body, "give \"body\" or \"json\", not both") }
-        if let connection = fields["connection"], fields["status"] != nil {
-            mistake(connection, "a connection that ends before any byte has no \"status\"")
+        guard let connection = fields["connection"], actions.connection?.isSilent == true else { return }
+        for key in ["status", "mutate", "wire"] where fields[key] != nil {
+            mistake(connection, "a connection that ends before any byte has no \"\(key)\"")
         }
     }
 
@@ -117,12 +118,17 @@ extension ProfileReader {
         return duration(value, "retryAfter").map { .seconds($0) }
     }
 
-    private mutating func connection(_ value: JSONValue) -> Actions.Connection? {
-        if let text = value.string, Self.laterConnections.contains(text) {
-            mistake(value, "\"\(text)\" is part of the profile language, but this version does not have it yet")
+    private mutating func mutation(_ value: JSONValue) -> Mutation? {
+        if value.kind == .object {
+            guard let fields = fields(value, "\"mutate\"", ["contentType"]), let type = fields["contentType"],
+                let text = text(type, "contentType")
+            else { return nil }
+            let bytes = Array(text.utf8)
+            if HeaderField.isValue(bytes) { return .contentType(bytes) }
+            mistake(type, "this is no header that HTTP allows")
             return nil
         }
-        return choice(value, "connection", "fault", Actions.Connection.allCases.map(\.rawValue))
-            .flatMap { Actions.Connection(rawValue: $0) }
+        return choice(value, "mutate", "mutation", Mutation.Name.allCases.map(\.rawValue))
+            .flatMap { Mutation.Name(rawValue: $0) }.map { .named($0) }
     }
 }

@@ -2,13 +2,20 @@ import PushSimJSONText
 import PushSimSimulation
 
 extension ProfileReader {
-    mutating func condition(_ value: JSONValue) -> Condition {
+    private static let conditionKeys = ["calls", "probability", "clock", "quota", "state", "all", "any", "not"]
+
+    /// - Parameter isInner: stands within `all`, `any` or `not`, where `per` and `times` have no place.
+    mutating func condition(_ value: JSONValue, isInner: Bool = false) -> Condition {
         var condition = Condition()
         guard
             let fields = fields(
-                value, "\"when\"", ["calls", "probability", "clock", "per", "times"],
-                later: ["quota", "state", "all", "any", "not"])
+                value, "\"when\"", Self.conditionKeys + (isInner ? [] : ["per", "times"]))
         else { return condition }
+        if let quota = fields["quota"] { condition.quota = self.quota(quota) }
+        if let state = fields["state"] { condition.states = states(state, "state") }
+        condition.all = fields["all"].map { conditions($0, "all") } ?? []
+        condition.any = fields["any"].map { conditions($0, "any") } ?? []
+        condition.not = fields["not"].map { conditions($0, "not") } ?? []
         if let calls = fields["calls"] { condition.calls = callPattern(calls) }
         if let probability = fields["probability"] {
             if let number = probability.double, number >= 0, number <= 1 {
@@ -33,6 +40,54 @@ extension ProfileReader {
             }
         }
         return condition
+    }
+
+    /// One condition, or an array of them.
+    private mutating func conditions(_ value: JSONValue, _ name: String) -> [Condition] {
+        let parts = value.kind == .array ? value.elements : [value]
+        if parts.isEmpty { mistake(value, "\"\(name)\" is empty") }
+        if depth > 16 {
+            mistake(value, "conditions stand too deep in one another")
+            return []
+        }
+        depth += 1
+        defer { depth -= 1 }
+        return parts.map { condition($0, isInner: true) }
+    }
+
+    private mutating func quota(_ value: JSONValue) -> (limit: Int, window: Int64)? {
+        guard let fields = fields(value, "\"quota\"", ["limit", "window"]) else { return nil }
+        guard let limit = fields["limit"], let window = fields["window"] else {
+            mistake(value, "\"quota\" needs a \"limit\" and a \"window\"")
+            return nil
+        }
+        guard let number = limit.int, number >= 0 else {
+            wrong(limit, "limit", "a whole number from 0")
+            return nil
+        }
+        guard let time = duration(window, "window") else { return nil }
+        guard time > 0 else {
+            mistake(window, "a window of no time holds no calls")
+            return nil
+        }
+        return (number, time)
+    }
+
+    /// Names with a text each; null is a state that nobody has moved.
+    mutating func states(_ value: JSONValue, _ what: String) -> [(name: String, value: String?)] {
+        guard value.kind == .object, !value.members.isEmpty else {
+            wrong(value, what, "an object of names and values, such as { phase: \"two\" }")
+            return []
+        }
+        var found: [(name: String, value: String?)] = []
+        for member in value.members {
+            if member.value.isNull {
+                found.append((member.name, nil))
+            } else if let text = text(member.value, member.name) {
+                found.append((member.name, text))
+            }
+        }
+        return found
     }
 
     private mutating func callPattern(_ value: JSONValue) -> CallPattern? {

@@ -6,6 +6,8 @@ package struct ProfileReader {
     let vocabulary: Vocabulary
     var mistakes: [ProfileMistake] = []
     var rule: String?
+    /// How deep conditions stand in one another.
+    var depth = 0
 
     private init(_ vocabulary: Vocabulary) { self.vocabulary = vocabulary }
 
@@ -80,6 +82,7 @@ package struct ProfileReader {
         var rule = Profile.Rule(id: id, on: on, when: when)
         if let then = fields["then"] {
             if on.side == .delivery { rule.deliver = deliveryActions(then) } else { rule.then = actions(then, on) }
+            if let move = then.member("setState") { rule.setStates = states(move, "setState") }
         } else {
             mistake(value, "\"then\" is missing: what is to happen?")
         }

@@ -59,6 +59,7 @@ public final class PushSim: Sendable {
         }
         let address = "http://127.0.0.1:\(listener.port)"
         service.setBaseURL(address)
+        service.setListener(listener)
         let failure = await withCheckedContinuation { continuation in
             listener.open { continuation.resume(returning: $0) }
         }

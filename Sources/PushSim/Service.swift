@@ -41,6 +41,7 @@ package final class Service: RequestHandler {
     private let currentLimits: Mutex<ServerLimits>
     private let baseURL = Mutex("")
     private let stubs = Mutex<[Stub]>([])
+    private let listener = Mutex(WeakListener())
     private let places: PlaceTable
 
     /// - Parameter heard: told of each call when it is over.
@@ -258,22 +259,90 @@ package final class Service: RequestHandler {
         let state = state(call, world)
         if let what = actions.lose { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }
-        var steps: [WireScript.Step] = actions.delay.map { [.wait($0)] } ?? []
-        switch actions.connection {
-        case .reset: return WireScript(steps, end: .rst)
-        case .close: return WireScript(steps, end: .fin)
-        case .stall: return WireScript(steps, end: .stall)
-        case nil: break
+        let key = [Array((entry.decision?.rules.first ?? "").utf8), Array(String(call.number).utf8)]
+        let wait = actions.delay?.draw(world.draws, key) ?? 0
+        let isBeforeBody = actions.delay?.isBeforeBody ?? false
+        var script: WireScript
+        if let connection = actions.connection, connection.isSilent {
+            script = silent(connection, &world)
+        } else {
+            let answer = faulty(actions, state, call, &world)
+            let shape = actions.wire != nil || actions.connection != nil || isBeforeBody
+            script =
+                shape
+                ? shaped(answer, entry, actions, key, isBeforeBody ? wait : 0, closes, &world)
+                : WireScript(write(answer, entry, &world, closes))
         }
-        let answer =
-            if let status = actions.status {
-                Scripted.answer(status, actions, state, call, &world)
-            } else {
-                backendAnswer(call, &world)
-            }
-        let (bytes, end) = write(answer, entry, &world, closes)
-        steps.append(.bytes(bytes))
-        return WireScript(steps, end: end)
+        if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
+        return script
+    }
+
+    private func silent(_ connection: ConnectionFault, _ world: inout World) -> WireScript {
+        switch connection {
+        case .close: return WireScript(end: .fin)
+        case .stall: return WireScript(end: .stall)
+        case .refuse(let time):
+            let service = self
+            world.after { scope in service.refuse(scope, time) }
+            return WireScript(end: .rst)
+        default: return WireScript(end: .rst)
+        }
+    }
+
+    /// The answer with all that is wrong with it but the wire.
+    private func faulty(
+        _ actions: Actions, _ state: (any BackendState)?, _ call: Call, _ world: inout World
+    ) -> Answer {
+        var answer: Answer
+        if let status = actions.status {
+            if actions.after { _ = backendAnswer(call, &world) }
+            answer = Scripted.answer(status, actions, state, call, &world)
+        } else {
+            answer = backendAnswer(call, &world)
+        }
+        if let patch = actions.discovery { state?.changeDiscovery(&answer.response, patch) }
+        if let mutation = actions.mutate { Spoiling.apply(mutation, to: &answer.response) }
+        return answer
+    }
+
+    private func shaped(
+        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ key: [[UInt8]], _ bodyWait: Int64,
+        _ cannotGoOn: Bool, _ world: inout World
+    ) -> WireScript {
+        let head = entry.call.head
+        let closes = answer.closes || cannotGoOn || !head.keepAlive
+        var response = answer.response
+        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
+        if closes { response.fields.append(Self.close) }
+        let isHead = head.equals(head.method, "HEAD")
+        var shaper = WireShaper(
+            startLine: response.startLine, fields: response.fields, body: isHead ? [] : response.body,
+            hasBody: response.mayHaveBody && !isHead, faults: actions.wire ?? WireFaults(), draws: world.draws,
+            key: key,
+            end: closes ? .fin : .keep)
+        let script = shaper.script(actions.connection, bodyWait: bodyWait)
+        entry.answer = script.bytes
+        entry.status = actions.wire?.garbage == nil ? response.status : nil
+        return script
+    }
+
+    // MARK: refusing
+
+    /// Makes the listener of this service stop listening for so many nanoseconds of the scope's clock, where it is the
+    /// scope's own.
+    private func refuse(_ scope: Scope, _ time: Int64) {
+        guard scope === defaultScope, let listener = listener.withLock({ $0.value }) else { return }
+        listener.pause()
+        _ = scope.wait(time) { [weak listener] in
+            listener?.resume()
+            scope.settled()
+        }
+    }
+
+    package func setListener(_ own: Listener) { listener.withLock { $0 = WeakListener(value: own) } }
+
+    private struct WeakListener: Sendable {
+        weak var value: Listener?
     }
 
     private func state(_ call: Call, _ world: World) -> (any BackendState)? {
@@ -367,13 +436,16 @@ enum Scripted {
         answer.response.reason = actions.reason
         if let body = actions.body {
             answer.response.body = body
-            if let type = actions.contentType { replace(HeaderField("Content-Type", type), in: &answer.response) }
+            if let type = actions.contentType {
+                Spoiling.replace(HeaderField("Content-Type", type), in: &answer.response)
+            }
         }
         switch actions.retryAfter {
-        case .seconds(let wait): replace(HeaderField("Retry-After", String(seconds(wait))), in: &answer.response)
+        case .seconds(let wait):
+            Spoiling.replace(HeaderField("Retry-After", String(seconds(wait))), in: &answer.response)
         case .date(let wait):
             let moment = (world.clock.now + wait).floorDivided(by: 1_000_000_000)
-            replace(HeaderField(Array("Retry-After"), HTTPDate.bytes(moment)), in: &answer.response)
+            Spoiling.replace(HeaderField(Array("Retry-After"), HTTPDate.bytes(moment)), in: &answer.response)
         case nil: break
         }
         var replaced: [[UInt8]] = []
@@ -392,8 +464,4 @@ enum Scripted {
         nanoseconds / 1_000_000_000 + (nanoseconds % 1_000_000_000 > 0 ? 1 : 0)
     }
 
-    private static func replace(_ field: HeaderField, in response: inout Response) {
-        response.fields.removeAll { $0.isNamed(field.name) }
-        response.fields.append(field)
-    }
 }

@@ -33,6 +33,10 @@ package protocol BackendState: AnyObject {
     /// Loses what `what` names of the call's subject, as a server that forgets.
     func lose(_ what: String, _ call: Call, _ world: inout World)
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
+    /// Changes an answer of discovery as a profile wants it.
+    func changeDiscovery(_ response: inout Response, _ patch: JSON)
+    /// A profile has decided on a delivery; what concerns the state is done now.
+    func prepare(_ delivery: Delivery, _ actions: DeliveryActions, _ world: inout World)
     /// What a push service's answer to a delivery means.
     func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict
     /// The push service has said that the device is gone.
@@ -204,6 +208,10 @@ extension BackendState {
     }
 
     package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
+
+    package func changeDiscovery(_ response: inout Response, _ patch: JSON) {}
+
+    package func prepare(_ delivery: Delivery, _ actions: DeliveryActions, _ world: inout World) {}
 
     package func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {}
 }

@@ -1,4 +1,5 @@
 import PushSimJSONText
+import PushSimWebPush
 import PushSimWire
 
 /// What shapes a delivery beside its content: asked by a profile.
@@ -43,6 +44,8 @@ package struct Parcel: Sendable {
     package let retries: RetryPlan
     /// Makes headers, body and dictionary. Runs on the home loop, without the lock; false where the keys are no keys.
     package let make: @Sendable (Delivery, Shaping) -> Bool
+    /// Whether making it takes so long that it is not for the loop.
+    package var isSlow: @Sendable (Shaping) -> Bool = { _ in false }
     var shaping = Shaping()
     var isMade = false
     var isFirst = true
@@ -154,7 +157,9 @@ extension World {
         }
         let actions = decision.actions
         parcel.delivery.rules = decision.rules
+        parcel.delivery.fault = actions.record?.id ?? actions.ring?.rawValue
         parcel.shaping.actions = actions
+        states.first { $0.backendName == parcel.delivery.backend }?.prepare(parcel.delivery, actions, &self)
         let (index, rules) = (parcel.delivery.id, decision.rules)
         happened(.decision) { ["delivery": .int(index), "rules": .array(rules.map { .string($0) })] }
         if actions.drop { return finish(parcel, .dropped, status: nil, failure: nil) }
@@ -174,6 +179,7 @@ extension World {
                     parcel.delivery.again(id: reserveDelivery()), to: parcel.destination, retries: parcel.retries,
                     make: parcel.make)
                 each.begun = parcel.begun
+                each.isSlow = parcel.isSlow
                 each.generation = parcel.generation
                 each.shaping = Shaping(variant: actions.isFresh ? copy : 0, actions: actions)
             }

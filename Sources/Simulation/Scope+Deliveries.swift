@@ -1,4 +1,5 @@
 import CPushSimSystem
+import Dispatch
 import PushSimWire
 
 // The delivery queue: in sequence on the home loop, in chunks of at most 1 ms (DESIGN.md, decision 1).
@@ -30,12 +31,27 @@ extension Scope {
                     return false
                 }
                 if mayGoOn { done() }
-            case .parcel(let parcel): attempt(parcel)
+            case .parcel(let parcel):
+                if !parcel.isMade, parcel.isSlow(parcel.shaping) { return makeElsewhere(parcel) }
+                attempt(parcel)
             }
             if pushsim_monotonic_clock() >= end {
                 run { $0.outbox.isRunning = false }
                 home.submit { [weak self] in self?.pumpOnLoop() }
                 return
+            }
+        }
+    }
+
+    /// Makes a parcel on another thread; the queue goes on behind it.
+    private func makeElsewhere(_ parcel: Parcel) {
+        DispatchQueue.global().async { [self] in
+            // What is found is kept, so that the making itself is quick afterwards.
+            _ = parcel.make(parcel.delivery, parcel.shaping)
+            home.submit { [self] in
+                attempt(parcel)
+                run { $0.outbox.isRunning = false }
+                pumpOnLoop()
             }
         }
     }
@@ -60,32 +76,33 @@ extension Scope {
         }
         let isFirst = parcel.isFirst
         parcel.isFirst = false
-        let answer = run { world -> DeliveryActions.Answer? in
+        let (answer, faults) = run { world -> (DeliveryActions.Answer?, DeliveryActions) in
             delivery.attempts += 1
-            if isFirst { return parcel.shaping.actions.answer }
+            if isFirst { return (parcel.shaping.actions.answer, parcel.shaping.actions) }
             let decision = world.decider?.decide(delivery, isRetry: true, now: world.clock.now, draws: world.draws)
             if let decision { delivery.rules = decision.rules }
-            return decision?.actions.answer
+            return (decision?.actions.answer, decision?.actions ?? DeliveryActions())
         }
         if let answer {
             return judge(parcel, answer.status, reason: answer.reason, retryAfter: answer.retryAfter)
         }
         guard case .post(let endpoint) = parcel.destination else { return settle(parcel, .accepted) }
-        post(parcel, endpoint)
+        post(parcel, endpoint, faults)
     }
 
     /// Header fields that a profile changes or leaves out.
     private static func change(_ delivery: Delivery, _ actions: DeliveryActions) {
         for change in actions.headers {
             delivery.headers.removeAll { $0.isNamed(change.name) }
-            if let value = change.value { delivery.headers.append(HeaderField(change.name, value)) }
+            for value in change.values { delivery.headers.append(HeaderField(change.name, value)) }
         }
     }
 
-    private func post(_ parcel: Parcel, _ endpoint: Parcel.Endpoint) {
+    private func post(_ parcel: Parcel, _ endpoint: Parcel.Endpoint, _ faults: DeliveryActions) {
         var call = HTTPClient.Call(
             host: endpoint.host, port: endpoint.port, method: "POST", target: endpoint.target,
             fields: [HeaderField("Host", endpoint.hostField)] + parcel.delivery.headers, body: parcel.delivery.body)
+        if faults.connection != nil || faults.wire != nil { call.script = script(call, faults, parcel.delivery) }
         let limits = run { $0.deliveryLimits }
         (call.connectLimit, call.wholeLimit) = (limits.connect, limits.whole)
         HTTPClient.send(call, on: home) { [weak self] result in
@@ -99,6 +116,21 @@ extension Scope {
             case .failure(let failure): retry(parcel, status: nil, failure: "\(failure)", retryAfter: nil)
             }
         }
+    }
+
+    /// What goes over the delivery's own connection where that is a fault.
+    private func script(_ call: HTTPClient.Call, _ faults: DeliveryActions, _ delivery: Delivery) -> WireScript {
+        switch faults.connection {
+        case .reset, .refuse: return WireScript(end: .rst)
+        case .close: return WireScript(end: .fin)
+        case .stall: return WireScript(end: .stall)
+        default: break
+        }
+        var shaper = WireShaper(
+            startLine: call.startLine, fields: call.allFields, body: call.body, hasBody: true,
+            faults: faults.wire ?? WireFaults(), draws: run { $0.draws },
+            key: [Array(delivery.name.utf8), Array(String(delivery.attempts).utf8)], end: .keep)
+        return shaper.script(faults.connection)
     }
 
     private func judge(_ parcel: Parcel, _ status: Int, reason: String?, retryAfter: Int64?) {

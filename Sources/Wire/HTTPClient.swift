@@ -20,6 +20,8 @@ package enum HTTPClient {
         /// Nanoseconds of real time.
         package var connectLimit: Int64 = 5_000_000_000
         package var wholeLimit: Int64 = 10_000_000_000
+        /// What goes over the wire instead of the request as it should be; waits on a clock count as none.
+        package var script: WireScript?
 
         package init(
             host: String, port: Int, method: String, target: String, fields: [HeaderField] = [], body: [UInt8] = []
@@ -32,18 +34,27 @@ package enum HTTPClient {
             self.body = body
         }
 
-        var bytes: [UInt8] {
-            var out = Array("\(method) \(target) HTTP/1.1\r\n".utf8)
+        /// The request line with its CR LF.
+        package var startLine: [UInt8] { Array("\(method) \(target) HTTP/1.1\r\n".utf8) }
+
+        /// The fields as they are sent, without the length of the body.
+        package var allFields: [HeaderField] {
             let authority = host.utf8.contains(Byte.colon) ? "[\(host)]:\(port)" : "\(host):\(port)"
             var all = fields
             if fields.first("host") == nil { all.insert(HeaderField("Host", authority), at: 0) }
-            if !body.isEmpty || method == "POST" || method == "PUT" || method == "PATCH" {
-                all.append(HeaderField("Content-Length", String(body.count)))
-            }
             all.append(HeaderField("Connection", "close"))
-            for field in all { out += field.name + [Byte.colon, Byte.space] + field.value + [13, 10] }
+            return all
+        }
+
+        var steps: WireScript {
+            if let script { return script }
+            var out = startLine
+            for field in allFields { out += field.name + [Byte.colon, Byte.space] + field.value + [13, 10] }
+            if !body.isEmpty || method == "POST" || method == "PUT" || method == "PATCH" {
+                out += Array("Content-Length: \(body.count)\r\n".utf8)
+            }
             out += [13, 10]
-            return out + body
+            return WireScript(out + body, end: .keep)
         }
     }
 
@@ -59,7 +70,10 @@ package enum HTTPClient {
 private final class ClientConnection: EventSource, @unchecked Sendable {
     private let call: HTTPClient.Call
     private let loop: EventLoop
-    private let output: [UInt8]
+    private var output: [UInt8] = []
+    private let script: WireScript
+    private var nextStep = 0
+    private var pace: UInt64?
     private var done: (@Sendable (Result<Response, HTTPClient.Failure>) -> Void)?
     private var descriptor: Int32 = -1
     private var token: UInt64?
@@ -75,7 +89,7 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
         self.call = call
         self.loop = loop
         self.done = done
-        output = call.bytes
+        script = call.steps
         parser = ResponseParser(isHead: call.method == "HEAD")
     }
 
@@ -101,20 +115,56 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
             if result < 0 { return finish(.failure(.refused)) }
             isConnected = true
         }
-        if readiness.contains(.writable), sent < output.count { write() }
+        if readiness.contains(.writable), pace == nil { write() }
         if readiness.contains(.readable) || readiness.contains(.broken) { read() }
     }
 
+    /// Sends what is due; the end of the script comes after its last byte.
     private func write() {
-        let count = output.withUnsafeBytes { bytes in
-            pushsim_send(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+        while true {
+            if sent < output.count {
+                let count = output.withUnsafeBytes { bytes in
+                    pushsim_send(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+                }
+                // A peer that answers early and closes breaks the sending; its answer may still be there to read.
+                if count < 0, SystemError("send", count).code != SystemError.wouldBlock {
+                    nextStep = script.steps.count
+                    return want(.readable)
+                }
+                sent += max(0, Int(count))
+                if sent < output.count { return want([.writable, .readable]) }
+            }
+            guard nextStep < script.steps.count else { return conclude() }
+            let step = script.steps[nextStep]
+            nextStep += 1
+            switch step {
+            case .bytes(let bytes): (output, sent) = (bytes, 0)
+            case .wait: continue
+            case .pace(let nanoseconds):
+                want(.readable)
+                pace = loop.schedule(at: pushsim_monotonic_clock() + nanoseconds) { [weak self] in
+                    self?.pace = nil
+                    if self?.done != nil { self?.write() }
+                }
+                return
+            }
         }
-        // A peer that answers early and closes breaks the sending; its answer may still be there to read.
-        if count < 0, SystemError("send", count).code != SystemError.wouldBlock { sent = output.count }
-        sent += max(0, Int(count))
-        if let token {
-            loop.change(descriptor, sent < output.count ? [.writable, .readable] : .readable, token: token)
+    }
+
+    private func conclude() {
+        switch script.end {
+        case .keep, .stall, .open: want(.readable)
+        case .fin, .half:
+            _ = pushsim_shutdown_write(descriptor)
+            want(.readable)
+        case .rst:
+            _ = pushsim_linger_none(descriptor)
+            finish(.failure(.reset))
         }
+    }
+
+    private func want(_ readiness: Poller.Readiness) {
+        if let token { loop.change(descriptor, readiness, token: token) }
     }
 
     private func read() {
@@ -141,6 +191,7 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
         guard let done else { return }
         self.done = nil
         if let timer { loop.cancel(timer) }
+        if let pace { loop.cancel(pace) }
         if let token { loop.unwatch(descriptor, token: token) }
         token = nil
         if descriptor >= 0 { _ = pushsim_close(descriptor) }

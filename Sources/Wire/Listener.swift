@@ -14,6 +14,7 @@ package final class Listener: EventSource, @unchecked Sendable {
     private var descriptor: Int32
     private var token: UInt64?
     private var nextLoop = 0
+    private var isClosed = false
 
     /// Opens a listener; connections are dealt out over `loops`, the first of which accepts.
     /// - Parameter port: 0 takes a free one.
@@ -47,6 +48,31 @@ package final class Listener: EventSource, @unchecked Sendable {
         }
     }
 
+    /// Stops listening, so that new connections are refused, until `resume`. Those that are open stay.
+    package func pause() {
+        loops[0].execute { [self] in
+            guard descriptor >= 0 else { return }
+            if let token { loops[0].unwatch(descriptor, token: token) }
+            token = nil
+            _ = pushsim_close(descriptor)
+            descriptor = -1
+        }
+    }
+
+    /// Listens again on the same port. Where somebody has taken it meanwhile, tries again until it is free.
+    package func resume() {
+        loops[0].execute { [self] in
+            guard descriptor < 0, !isClosed else { return }
+            let opened = pushsim_listen(host, UInt16(truncatingIfNeeded: port), 1024)
+            if opened >= 0 {
+                descriptor = opened
+                token = try? loops[0].watch(descriptor, .readable, self)
+            } else {
+                loops[0].schedule(at: pushsim_monotonic_clock() + 50_000_000) { [weak self] in self?.resume() }
+            }
+        }
+    }
+
     /// Stops listening and closes every connection, then calls `done`.
     package func close(_ done: @escaping @Sendable () -> Void) {
         let remaining = Mutex(loops.count)
@@ -56,6 +82,7 @@ package final class Listener: EventSource, @unchecked Sendable {
             token = nil
             if descriptor >= 0 { _ = pushsim_close(descriptor) }
             descriptor = -1
+            isClosed = true
             for (loop, tenant) in zip(loops, tenants) {
                 loop.execute {
                     tenant.close()

@@ -15,13 +15,19 @@ package struct Response: Sendable {
         self.body = body
     }
 
+    /// Whether the status allows a body (RFC 9110 section 6.4.1).
+    package var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
+
+    /// The status line with its CR LF.
+    package var startLine: [UInt8] { Self.statusLine(status, reason) }
+
     /// The message, with a Content-Length where the status allows a body (RFC 9110 section 8.6).
     /// - Parameters:
     ///   - isHead: answers HEAD: the length of the body stands, the body does not.
     ///   - isOpen: the body ends with the connection, so that it has no length.
     package func bytes(isHead: Bool = false, isOpen: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
-        let hasNoBody = status < 200 || status == 204 || status == 304
+        let hasNoBody = !mayHaveBody
         let hasLength = !hasNoBody && !isOpen
         let digits = hasLength ? Self.digitCount(body.count) : 0
         var size = line.count + 2 + (hasLength ? digits + 18 : 0)

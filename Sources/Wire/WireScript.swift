@@ -37,6 +37,13 @@ package struct WireScript: Sendable {
 
     package init(_ answer: (bytes: [UInt8], end: End)) { self.init(answer.bytes, end: answer.end) }
 
+    /// All bytes, without the waits between them.
+    package var bytes: [UInt8] {
+        steps.reduce(into: []) { bytes, step in
+            if case .bytes(let more) = step { bytes += more }
+        }
+    }
+
     package var byteCount: Int {
         steps.reduce(0) { sum, step in
             if case .bytes(let bytes) = step { sum + bytes.count } else { sum }

@@ -31,17 +31,6 @@ struct ProfileTests {
     }
 
     @Test(
-        "Refuses what is part of the language and not built yet, by name",
-        arguments: [
-            "wire: { garbage: 3 }", "mutate: \"html\"", "after: true", "setState: \"x\"",
-            "delay: { uniform: [\"1ms\", \"2ms\"] }", "connection: \"halfClose\"",
-        ])
-    func refusesLater(_ action: String) {
-        let found = mistakes("{ rules: [ { then: { \(action) } } ] }")
-        #expect(found.first?.contains("does not have it yet") == true)
-    }
-
-    @Test(
         "Reads all the forms of calls",
         arguments: [
             ("3", [3]), ("1-3", [1, 2, 3]), ("8-", [8, 9, 10]), ("every 3", [3, 6, 9]), ("every 3 from 2", [2, 5, 8]),

@@ -26,6 +26,12 @@ final class Account {
     func add(_ registration: Registration) {
         let key = ByteKey(registration.deviceID)
         if let place = places[key] {
+            let old = registrations[place]
+            if let encryption = old.encryptionKey, let auth = old.authSecret, encryption != registration.encryptionKey {
+                registration.previousKeys = (encryption, auth)
+            } else {
+                registration.previousKeys = old.previousKeys
+            }
             registrations[place] = registration
         } else {
             places[key] = registrations.count

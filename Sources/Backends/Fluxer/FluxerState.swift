@@ -147,6 +147,20 @@ final class FluxerState: BackendState {
 
     // MARK: faults
 
+    /// Members of the patch take the place of those under `push`.
+    func changeDiscovery(_ response: inout Response, _ patch: JSON) {
+        guard let document = try? JSONDocument(response.body) else { return }
+        var body = JSON(document.root)
+        for member in patch.members ?? [] { body.set([.member("push"), .member(member.name)], member.value) }
+        response.body = body.bytes
+    }
+
+    /// A ring whose call is over: that it is over is true on the server too.
+    func prepare(_ delivery: Delivery, _ actions: DeliveryActions, _ world: inout World) {
+        guard actions.ring == .dead, let channel = delivery.topic else { return }
+        calls[ByteKey(channel)] = nil
+    }
+
     func lose(_ what: String, _ call: Call, _ world: inout World) {
         guard case .known(let account, let session) = resolve(call, &world) else { return }
         if what == "session" { return revoke(session) }

@@ -28,6 +28,8 @@ final class Registration {
     let deviceID: [UInt8]
     /// The endpoint, where it is one.
     let endpoint: EndpointURL?
+    /// The keys of the registration whose place this one took.
+    var previousKeys: (encryption: String, auth: String)?
 
     init(
         platform: Platform, appID: String, environment: String, token: String, encryptionKey: String?,

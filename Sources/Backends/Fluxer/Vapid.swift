@@ -11,29 +11,30 @@ final class Vapid: Sendable {
     }
 
     /// How long a token holds, in seconds.
-    private static let lifetime: Int64 = 12 * 3600
+    static let lifetime: Int64 = 12 * 3600
     private let key: SigningKey
-    private let fields = Mutex<[Key: [UInt8]]>([:])
+    private let tokens = Mutex<[Key: String]>([:])
 
     init(_ key: SigningKey) { self.key = key }
 
     var publicKey: [UInt8] { key.publicKey }
 
-    /// The Authorization field. Deliveries of one second to one origin share a token: a signature costs as much as a
-    /// third of a record.
-    /// - Parameter now: seconds since 1970.
-    func authorization(_ origin: String, now: Int64) -> [UInt8]? {
-        let wanted = Key(origin: origin, expires: now + Self.lifetime)
-        if let known = fields.withLock({ $0[wanted] }) { return known }
+    /// The signed token. Deliveries of one second to one origin share it: a signature costs as much as a third of a
+    /// record.
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - lifetime: in seconds.
+    func token(_ origin: String, now: Int64, lifetime: Int64 = lifetime) -> String? {
+        let wanted = Key(origin: origin, expires: now + lifetime)
+        if let known = tokens.withLock({ $0[wanted] }) { return known }
         let claims: JSON = [
             "aud": .string(origin), "exp": .int(wanted.expires), "sub": "mailto:pushsim@pushsim.example",
         ]
         guard let token = JSONWebToken.make(claims: claims, key: key) else { return nil }
-        let field = Array("vapid t=\(token), k=\(Base64.encode(key.publicKey))".utf8)
-        fields.withLock { fields in
-            if fields.count >= 1024 { fields.removeAll() }
-            fields[wanted] = field
+        tokens.withLock { tokens in
+            if tokens.count >= 1024 { tokens.removeAll() }
+            tokens[wanted] = token
         }
-        return field
+        return token
     }
 }

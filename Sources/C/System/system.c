@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -438,3 +439,9 @@ void pushsim_error_text(int error, char *buffer, size_t size) {
 int pushsim_would_block(void) { return EAGAIN; }
 
 void pushsim_exit(int code) { exit(code); }
+
+double pushsim_exp(double x) { return exp(x); }
+
+double pushsim_log(double x) { return log(x); }
+
+double pushsim_cos(double x) { return cos(x); }

@@ -43,7 +43,10 @@ func records() throws {
         }
     }
     let loop = cost(5000) { _ = pushsim_loop_multiply(Int32($0)) }
-    say(String(format: "a record: %.1f us of CPU; the two multiplications in C: %.1f us; ratio %.2f", own, loop, loop / own))
+    say(
+        String(
+            format: "a record: %.1f us of CPU; the two multiplications in C: %.1f us; ratio %.2f", own, loop, loop / own
+        ))
 }
 
 func starts() async throws {

@@ -10,6 +10,11 @@ static inline int pushsim_equal_at(const void *bytes, size_t offset, const void 
   return memcmp((const char *)bytes + offset, other, length) == 0;
 }
 
+// Of the mathematical library.
+double pushsim_exp(double x);
+double pushsim_log(double x);
+double pushsim_cos(double x);
+
 // Every call that can fail answers a value >= 0, or -errno.
 
 // Sockets: all are non-blocking, closed on exec, TCP_NODELAY, and never raise SIGPIPE.
