@@ -87,7 +87,7 @@ let package = Package(
         tests("WebPush", ["PushSimWebPush", "PushSimJSONText"]),
         tests("Simulation", ["PushSimSimulation", "PushSimWire", "PushSimWebPush"]),
         tests("Faults", ["PushSimFaults", "PushSim", "PushSimSimulation"]),
-        tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText"]),
+        tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults"]),
     ],
     swiftLanguageModes: [.v6]
 )

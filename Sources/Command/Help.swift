@@ -77,6 +77,7 @@ enum Help {
             flags: [
                 .init(name: "calls", value: "N", about: "explain: how many calls (20)"),
                 .init(name: "key", value: "KEY", about: "explain: the token, account … that calls are counted by"),
+                .init(name: "journal", value: "FILE", about: "explain: account for each decision of a saved journal"),
                 .init(name: "scope", value: "NAME", about: "explain: the scope's seed name (default)"),
                 .init(name: "seed", value: "N", about: "explain: instead of the profile's own seed"),
                 .init(name: "json", value: nil, about: "as JSON"),

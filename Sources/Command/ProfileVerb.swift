@@ -69,6 +69,7 @@ enum ProfileVerb {
     private static func explain(_ files: [String], _ arguments: Arguments) throws {
         guard files.count == 1 else { throw UsageError(message: "Name one profile to explain.", verb: "profile") }
         let profile = try load(files[0])
+        if let path = arguments.last("journal") { return try audit(profile, path) }
         let calls = try number(arguments, "calls") ?? 20
         let seed = try number(arguments, "seed").map { UInt64($0) } ?? profile.seed ?? 1
         let draws = Draws(seed: seed, seedName: arguments.last("scope") ?? "default")
@@ -87,6 +88,22 @@ enum ProfileVerb {
             }
         }
         if arguments.has("json") { Files.out(JSON.array(rows).description + "\n") }
+    }
+
+    /// Whether each decision of a recorded journal is what the profile says.
+    private static func audit(_ profile: Profile, _ path: String) throws {
+        let bytes = try Files.read(path)
+        let audit: DecisionAudit
+        do {
+            audit = try DecisionAudit(try JSONDocument(bytes).root, profile)
+        } catch {
+            throw Finding(message: "\(path): \(error)")
+        }
+        let differences = audit.differences()
+        guard differences.isEmpty else {
+            throw Finding(message: differences.map(\.description).joined(separator: "\n"))
+        }
+        Files.out("\(path): \(audit.count) decisions, each as the profile says\n")
     }
 
     private static func number(_ arguments: Arguments, _ name: String) throws(UsageError) -> Int? {

@@ -106,7 +106,9 @@ struct Serve {
         opened.wait()
         Files.out("pushsim \(Version.text) listening on \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
+        let watch = arguments.last("profile").flatMap { ProfileWatch($0, service) }
         waitForStop(signals)
+        watch?.stop()
         let closed = DispatchSemaphore(value: 0)
         listener.close { closed.signal() }
         closed.wait()

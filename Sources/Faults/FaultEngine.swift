@@ -11,7 +11,7 @@ package final class FaultEngine: Decider {
     private let regexes: [Regex<AnyRegexOutput>?]
     private var counters: [[Key: Counter]]
     private var states: [String: String] = [:]
-    private var start: Int64
+    package private(set) var start: Int64
     /// By the backend's name: the rules that may be about its deliveries.
     private var deliveryRules: [String: [Int]] = [:]
     /// By the place's number: the rules that may be about it.
@@ -45,6 +45,7 @@ package final class FaultEngine: Decider {
     }
 
     package var source: [UInt8]? { profile.source }
+    package var profileName: String { profile.name }
 
     package func reset(now: Int64) {
         counters = Array(repeating: [:], count: profile.rules.count)
@@ -54,7 +55,15 @@ package final class FaultEngine: Decider {
 
     package func needsBody(_ call: Call) -> Bool { candidates(call.place).needsBody }
 
+    /// A profile's own seed goes before the scope's.
+    package var seed: UInt64? { profile.seed }
+
+    private func own(_ draws: Draws) -> Draws {
+        profile.seed.map { Draws(seed: $0, seedName: draws.seedName) } ?? draws
+    }
+
     package func decide(_ call: Call, now: Int64, draws: Draws) -> Decision? {
+        let draws = own(draws)
         var current: Open?
         for index in candidates(call.place).rules {
             let rule = profile.rules[index]
@@ -76,6 +85,7 @@ package final class FaultEngine: Decider {
     }
 
     package func decide(_ delivery: Delivery, isRetry: Bool, now: Int64, draws: Draws) -> DeliveryDecision? {
+        let draws = own(draws)
         var decision: DeliveryDecision?
         var isOpen = true
         for index in rules(aboutDeliveriesOf: delivery.backend) {

@@ -377,7 +377,7 @@ struct ControlAPI {
             "unexpected_calls",
             .array(strangers.map { .string("\($0.call.head.methodText) \($0.call.target.text)") }))
         report.set(
-            "faults", .array(fired.map { JournalReport.describe($0.decision, call: $0.index) }))
+            "faults", .array(fired.compactMap { $0.decision?.json(call: $0.index) }))
         for member in obligations.members ?? [] { report.set(member.name, member.value) }
         return report
     }

@@ -37,9 +37,23 @@ struct JournalReport {
     }
 
     func answer(_ scope: Scope) -> ControlAnswer {
-        let (entries, evicted) = scope.run { ($0.journal.entries, $0.journal.evicted) }
+        let (entries, evicted, profile) = scope.run { world in
+            (world.journal.entries, world.journal.evicted, Self.describeProfile(world))
+        }
         let shown = entries.filter { $0.index > since && matches($0) }.prefix(limit)
-        return ControlAnswer(200, ["entries": .array(shown.map(Self.describe)), "evicted": .int(evicted)])
+        return ControlAnswer(
+            200, ["entries": .array(shown.map(Self.describe)), "evicted": .int(evicted), "profile": profile])
+    }
+
+    /// The running profile, and what its decisions are drawn from.
+    private static func describeProfile(_ world: World) -> JSON {
+        guard let decider = world.decider else { return .null }
+        return [
+            "name": .string(decider.profileName), "number": .int(world.profiles),
+            "started": .string(TimeText.rfc3339(decider.start)),
+            "seed": .number(String(decider.seed ?? world.draws.seed)),
+            "scope": .text(world.draws.seedName),
+        ]
     }
 
     private func matches(_ entry: JournalEntry) -> Bool {
@@ -69,7 +83,11 @@ struct JournalReport {
         row.set("device_id", delivery.deviceID.map { .text($0) } ?? .null)
         row.set("status", attempt.status.map { .int($0) } ?? .null)
         row.set("failure", attempt.failure.map { .string($0) } ?? .null)
+        row.set("account", delivery.account.map { .text($0) } ?? .null)
+        row.set("subscriber", delivery.subscriber.map { .text($0) } ?? .null)
+        row.set("topic", delivery.topic.map { .text($0) } ?? .null)
         row.set("rules", .array(attempt.rules.map { .string($0) }))
+        row.set("decided", describe(attempt.decided, at: attempt.begun))
         return row
     }
 
@@ -88,6 +106,7 @@ struct JournalReport {
         }
         row.set("topic", entry.call.identified.topic.map { .text($0) } ?? .null)
         row.set("rules", .array((entry.decision?.rules ?? []).map { .string($0) }))
+        row.set("decided", describe(entry.decided, at: entry.time))
         row.set("draw", entry.decision?.draw.map { .number(String($0)) } ?? .null)
         row.set("status", entry.status.map { .int($0) } ?? .null)
         if !entry.answer.isEmpty {
@@ -99,10 +118,10 @@ struct JournalReport {
         return row
     }
 
-    static func describe(_ decision: Decision?, call: Int) -> JSON {
-        [
-            "call": .int(call), "rules": .array((decision?.rules ?? []).map { .string($0) }),
-            "draw": decision?.draw.map { .number(String($0)) } ?? .null,
+    private static func describe(_ decided: Decided?, at time: Int64) -> JSON {
+        guard let decided else { return .null }
+        return [
+            "profile": .int(decided.profile), "number": .int(decided.number), "at": .string(TimeText.rfc3339(time)),
         ]
     }
 

@@ -41,6 +41,7 @@ package final class Service: RequestHandler {
     private let currentLimits: Mutex<ServerLimits>
     private let baseURL = Mutex("")
     private let stubs = Mutex<[Stub]>([])
+    private let currentProfile: Mutex<Profile?>
     private let listener = Mutex(WeakListener())
     private let places: PlaceTable
 
@@ -54,6 +55,7 @@ package final class Service: RequestHandler {
         self.heard = heard
         currentLimits = Mutex(ServerOptions.limits(settings.options))
         places = PlaceTable(settings.backends)
+        currentProfile = Mutex(settings.profile)
         defaultScope = Self.makeScope(
             settings, places, route: "", seedName: settings.seedName, home, heard)
     }
@@ -87,6 +89,14 @@ package final class Service: RequestHandler {
         try ControlAPI.restore(try JSONDocument(bytes).root, defaultScope)
     }
 
+    /// Replaces the profile of all scopes, and of those to come.
+    package func setProfile(_ profile: Profile) {
+        currentProfile.withLock { $0 = profile }
+        for scope in [defaultScope] + others.withLock({ Array($0.values) }) {
+            scope.run { $0.decider = FaultEngine(profile, now: $0.clock.now) }
+        }
+    }
+
     /// Whether GET `/state` could have given this for a backend.
     package static func check(_ state: JSON, backend name: String) throws {
         guard let backend = allBackends.first(where: { $0.name == name }) else { return }
@@ -106,7 +116,8 @@ package final class Service: RequestHandler {
         guard !name.isEmpty, name.count <= 128, name.allSatisfy(Self.isPathSafe) else { return nil }
         if let known = others.withLock({ $0[name] }) { return known }
         let fresh = Self.makeScope(settings, places, route: name.text, seedName: name.text, home, heard)
-        let base = baseURL.withLock { $0 }
+        let (base, profile) = (baseURL.withLock { $0 }, currentProfile.withLock { $0 })
+        if let profile { fresh.run { $0.decider = FaultEngine(profile, now: $0.clock.now) } }
         fresh.run { $0.baseURL = "\(base)/__scope/\(name.text)" }
         return others.withLock { scopes in
             let scope = scopes[name] ?? fresh
@@ -138,7 +149,7 @@ package final class Service: RequestHandler {
         let script: WireScript? = scope.run { world in
             guard world.decider?.needsBody(call) != true else { return nil }
             let entry = open(call, scope, exchange, &world)
-            decide(entry, &world)
+            world.decide(entry)
             let connection = entry.decision?.actions.connection
             let isRouteless = entry.decision == nil && call.place.route == nil
             guard
@@ -175,7 +186,7 @@ package final class Service: RequestHandler {
             } else {
                 entry = open(call, scope, exchange, &world)
             }
-            if !entry.isDecided { decide(entry, &world) }
+            if !entry.isDecided { world.decide(entry) }
             return answer(entry, &world)
         }
         exchange.finish(script)
@@ -192,7 +203,7 @@ package final class Service: RequestHandler {
             let entry = announced ?? open(call, scope, exchange, &world)
             entry.call = call
             entry.isStubbed = true
-            if !entry.isDecided { decide(entry, &world) }
+            if !entry.isDecided { world.decide(entry) }
             return (entry, entry.decision.map { _ in answer(entry, &world) })
         }
         if let faulty { return _ = exchange.finish(faulty) }
@@ -235,18 +246,6 @@ package final class Service: RequestHandler {
         exchange.context = entry
         exchange.clock = scope
         return entry
-    }
-
-    private func decide(_ entry: JournalEntry, _ world: inout World) {
-        entry.isDecided = true
-        guard let decider = world.decider else { return }
-        defer {
-            if let decision = entry.decision {
-                let index = entry.index
-                world.happened(.decision) { JournalReport.describe(decision, call: index) }
-            }
-        }
-        entry.decision = decider.decide(entry.call, now: world.clock.now, draws: world.draws)
     }
 
     /// Lets the fault or the backend answer, and notes the answer in the journal.

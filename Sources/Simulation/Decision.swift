@@ -1,3 +1,5 @@
+package import PushSimJSONText
+
 /// What the fault engine decided for one call: the rules that fired and what they want done.
 package final class Decision: Sendable {
     /// In the order in which they acted.
@@ -10,6 +12,21 @@ package final class Decision: Sendable {
         self.rules = rules
         self.draw = draw
         self.actions = actions
+    }
+}
+
+/// When something was decided: under which profile of the scope, and as which decision.
+package struct Decided: Hashable, Sendable {
+    package let profile: Int
+    package let number: Int
+}
+
+extension Decision {
+    package func json(call: Int) -> JSON {
+        [
+            "call": .int(call), "rules": .array(rules.map { .string($0) }),
+            "draw": draw.map { .number(String($0)) } ?? .null,
+        ]
     }
 }
 
@@ -30,6 +47,11 @@ package protocol Decider: AnyObject {
     /// Decides on a delivery.
     /// - Parameter isRetry: one more attempt: then only what concerns attempts is decided.
     func decide(_ delivery: Delivery, isRetry: Bool, now: Int64, draws: Draws) -> DeliveryDecision?
+    var profileName: String { get }
+    /// The profile's own.
+    var seed: UInt64? { get }
+    /// When the profile was loaded, or the scope reset, on the simulation clock.
+    var start: Int64 { get }
     /// Forgets counters, quotas and states; the profile stays.
     func reset(now: Int64)
     /// The profile's text, for GET `/profile`; nil where there is none.

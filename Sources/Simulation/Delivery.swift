@@ -36,6 +36,7 @@ package final class Delivery: @unchecked Sendable {
     /// What phones get where a relay stands between, by transport.
     package var relayed: (@Sendable ([UInt8]) -> JSON)?
     package var rules: [String] = []
+    var decided: Decided?
     /// What was put in on purpose, as `fault` of the inbox shows it.
     package var fault: String?
     /// When it was accepted, on the scope's clock.
@@ -100,4 +101,7 @@ package struct Attempt: Sendable {
     package let status: Int?
     package let failure: String?
     package let rules: [String]
+    package let decided: Decided?
+    /// When the attempt was decided on, on the scope's clock.
+    package let begun: Int64
 }

@@ -6,9 +6,11 @@ package struct Draws: Hashable, Sendable {
     package let seed: UInt64
     package let seedName: [UInt8]
 
-    package init(seed: UInt64, seedName: String) {
+    package init(seed: UInt64, seedName: String) { self.init(seed: seed, seedName: Array(seedName.utf8)) }
+
+    package init(seed: UInt64, seedName: [UInt8]) {
         self.seed = seed
-        self.seedName = Array(seedName.utf8)
+        self.seedName = seedName
     }
 
     /// 32 octets: SHA-256 over the parts, each behind its length in four octets, most significant first.

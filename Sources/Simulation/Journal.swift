@@ -15,10 +15,11 @@ package final class JournalEntry: @unchecked Sendable {
     /// Of a body that is stored in part only: its whole length and SHA-256.
     package private(set) var bodyDigest: (length: Int, sha256: [UInt8])?
     /// Whether it is decided what goes wrong; it may be that nothing does.
-    package var isDecided = false
+    package internal(set) var isDecided = false
     /// Whether a stub of the test answers it.
     package var isStubbed = false
-    package var decision: Decision?
+    package internal(set) var decision: Decision?
+    package internal(set) var decided: Decided?
     /// The bytes of the answer.
     package var answer: [UInt8] = []
     package var status: Int?
@@ -48,6 +49,7 @@ package final class JournalEntry: @unchecked Sendable {
     fileprivate var copy: JournalEntry {
         let copy = JournalEntry(index: index, time: time, call: call, exchange: nil)
         copy.decision = decision
+        copy.decided = decided
         copy.answer = answer
         copy.status = status
         copy.isStubbed = isStubbed

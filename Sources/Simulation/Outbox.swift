@@ -53,6 +53,8 @@ package struct Parcel: Sendable {
     var generation = 0
     /// When the first attempt began, on the scope's clock.
     var begun: Int64 = 0
+    /// When the running attempt was decided on.
+    var decidedAt: Int64 = 0
 
     package init(
         _ delivery: Delivery, to destination: Destination = .inbox, retries: RetryPlan = .none,
@@ -152,16 +154,13 @@ extension World {
         var parcel = parcel
         parcel.begun = clock.now
         parcel.generation = generation
-        guard let decision = decider?.decide(parcel.delivery, isRetry: false, now: clock.now, draws: draws) else {
-            return send(parcel)
-        }
+        parcel.decidedAt = clock.now
+        guard let decision = decide(parcel.delivery, isRetry: false) else { return send(parcel) }
         let actions = decision.actions
         parcel.delivery.rules = decision.rules
         parcel.delivery.fault = actions.record?.id ?? actions.ring?.rawValue
         parcel.shaping.actions = actions
         states.first { $0.backendName == parcel.delivery.backend }?.prepare(parcel.delivery, actions, &self)
-        let (index, rules) = (parcel.delivery.id, decision.rules)
-        happened(.decision) { ["delivery": .int(index), "rules": .array(rules.map { .string($0) })] }
         if actions.drop { return finish(parcel, .dropped, status: nil, failure: nil) }
         if let count = actions.reorder, let rule = decision.rules.first {
             return shuffle(parcel, count, rule)
@@ -179,6 +178,7 @@ extension World {
                     parcel.delivery.again(id: reserveDelivery()), to: parcel.destination, retries: parcel.retries,
                     make: parcel.make)
                 each.begun = parcel.begun
+                each.decidedAt = parcel.decidedAt
                 each.isSlow = parcel.isSlow
                 each.generation = parcel.generation
                 each.shaping = Shaping(variant: actions.isFresh ? copy : 0, actions: actions)
@@ -230,7 +230,8 @@ extension World {
         let entry = journal.append(
             Attempt(
                 delivery: delivery, number: max(1, delivery.attempts), outcome: outcome, status: status,
-                failure: failure, rules: delivery.rules), time: clock.now)
+                failure: failure, rules: delivery.rules, decided: delivery.decided, begun: parcel.decidedAt),
+            time: clock.now)
         if let heard { after { _ in heard(entry) } }
         if outcome == .accepted {
             delivery.time = clock.now

@@ -76,11 +76,11 @@ extension Scope {
         }
         let isFirst = parcel.isFirst
         parcel.isFirst = false
+        if !isFirst { parcel.decidedAt = now }
         let (answer, faults) = run { world -> (DeliveryActions.Answer?, DeliveryActions) in
             delivery.attempts += 1
             if isFirst { return (parcel.shaping.actions.answer, parcel.shaping.actions) }
-            let decision = world.decider?.decide(delivery, isRetry: true, now: world.clock.now, draws: world.draws)
-            if let decision { delivery.rules = decision.rules }
+            let decision = world.decide(delivery, isRetry: true)
             return (decision?.actions.answer, decision?.actions ?? DeliveryActions())
         }
         if let answer {

@@ -11,7 +11,12 @@ package struct World {
     package var events = Events()
     package var ledger: Ledger
     package var states: [any BackendState]
-    package var decider: (any Decider)?
+    package var decider: (any Decider)? {
+        didSet { profiles += 1 }
+    }
+    /// How many profiles this scope has had, resets counted too.
+    package private(set) var profiles = 0
+    private var decisions = 0
     private var initialState: [String: JSON] = [:]
     package var templates: [String: [UInt8]] = [:]
     /// What URLs that the fake hands out begin with: scheme, host and base path.
@@ -43,6 +48,31 @@ package struct World {
         }
         ledger = Ledger(count: obligations)
         optionsChanged()
+    }
+
+    /// Has the profile decide on a call, once.
+    package mutating func decide(_ entry: JournalEntry) {
+        entry.isDecided = true
+        guard let decider else { return }
+        decisions += 1
+        entry.decided = .init(profile: profiles, number: decisions)
+        entry.decision = decider.decide(entry.call, now: clock.now, draws: draws)
+        guard let decision = entry.decision else { return }
+        let index = entry.index
+        happened(.decision) { decision.json(call: index) }
+    }
+
+    /// Has the profile decide on a delivery, or on one more attempt at it.
+    mutating func decide(_ delivery: Delivery, isRetry: Bool) -> DeliveryDecision? {
+        guard let decider else { return nil }
+        decisions += 1
+        delivery.decided = .init(profile: profiles, number: decisions)
+        let decision = decider.decide(delivery, isRetry: isRetry, now: clock.now, draws: draws)
+        if isRetry { delivery.rules = decision?.rules ?? [] }
+        guard let decision else { return nil }
+        let name = delivery.name
+        happened(.decision) { ["delivery": .string(name), "rules": .array(decision.rules.map { .string($0) })] }
+        return decision
     }
 
     /// Runs `effect` after the lock is gone.
@@ -98,6 +128,7 @@ package struct World {
         tellLanded()
         outbox = Outbox()
         decider?.reset(now: clock.now)
+        profiles += 1
         for exchange in exchanges { after { _ in exchange.abort() } }
     }
 }
