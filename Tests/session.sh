@@ -42,6 +42,41 @@ profile "{ rules: [ { then: { connection: 'stall' } } ] }"
 expect_exit 28 -m 1 "$url/v1/subscriber" -H "$bearer" -d a=b
 profile "{ rules: [ { then: { connection: 'reset' } } ] }"
 expect_exit 56 "$url/v1/subscriber" -H "$bearer" -d a=b
+# Every wire and connection fault, by the exit code of curl; those that curl takes for good answers end with 0.
+while read -r code then; do
+  profile "{ rules: [ { then: { $then } } ] }"
+  expect_exit "$code" -m 2 "$url/v1/subscriber" -H "$bearer" -d a=b
+done <<'FAULTS'
+56 connection: 'resetAfterHead'
+56 connection: 'resetMidBody'
+52 connection: 'EMPTY_RESPONSE'
+56 connection: 'CONNECTION_RESET_BY_PEER'
+0 connection: 'closeMidHead'
+18 connection: 'closeMidBody'
+28 connection: 'stallMidBody'
+0 connection: 'halfClose'
+18 wire: { truncateBody: 3 }
+18 wire: { contentLength: '+10' }
+0 wire: { contentLength: '-10' }
+0 wire: { contentLength: 'none' }
+56 wire: { badChunkSize: true }
+56 connection: 'MALFORMED_RESPONSE_CHUNK'
+18 wire: { missingLastChunk: true }
+0 wire: { bothLengths: true }
+1 wire: { garbage: 64 }
+1 connection: 'RANDOM_DATA_THEN_CLOSE'
+1 wire: { statusLine: 'HTTP/9.9 banana' }
+0 wire: { extraHeaders: 50 }
+0 wire: { headerBytes: 50000 }
+0 wire: { interim: [100, 103] }
+0 wire: { dribble: { pieces: 3, over: '20ms' } }
+0 wire: { bandwidth: '8kB/s' }
+0 wire: { slowHead: '4kB/s' }
+FAULTS
+profile "{ rules: [ { then: { wire: { bothLengths: true } } } ] }"
+curl -s -D - -o /dev/null "$url/v1/subscriber" -H "$bearer" -d a=b | grep -ci '^content-length\|^transfer-encoding' \
+  | grep -qx 2 || fail "bothLengths carries both headers"
+
 profile "{ rules: [ { then: { status: 410 } } ] }"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/v1/subscriber" -H "$bearer" -d a=b)" = 410 ] || fail "410"
 
@@ -51,6 +86,28 @@ code=0
 code=0
 "$binary" serve --port "${url##*:}" 2>"$work/err" || code=$?
 [ "$code" = 1 ] && grep -q 'cannot listen' "$work/err" || fail "a taken port"
+
+# A saved profile is loaded again; a broken save keeps the running one and says why.
+echo "{ rules: [ { then: { status: 410 } } ] }" >"$work/p.json5"
+"$binary" serve --port 0 --profile "$work/p.json5" --ready-file "$work/ready2" >/dev/null 2>"$work/log2" &
+second=$!
+for _ in $(seq 100); do [ -e "$work/ready2" ] && break; sleep 0.05; done
+other=$(cat "$work/ready2")
+status() { curl -s -o /dev/null -w '%{http_code}' "$other/v1/subscriber" -d a=b; }
+[ "$(status)" = 410 ] || fail "the profile of the file"
+echo "{ rules: [ { then: { status: 411 } } ] }" >"$work/p.json5"
+for _ in $(seq 100); do [ "$(status)" = 411 ] && break; sleep 0.05; done
+[ "$(status)" = 411 ] || fail "a saved profile was not loaded"
+echo "{ rules: [ { then: { statos: 412 } } ] }" >"$work/p.json5"
+for _ in $(seq 100); do grep -q 'Did you mean "status"' "$work/log2" && break; sleep 0.05; done
+grep -q 'the running one stays: .*Did you mean "status"' "$work/log2" || fail "a broken save says nothing"
+[ "$(status)" = 411 ] || fail "a broken save changed the profile"
+curl -sf "$other/__pushsim/journal" >"$work/journal.json"
+echo "{ rules: [ { then: { status: 411 } } ] }" >"$work/q.json5"
+"$binary" profile explain "$work/q.json5" --journal "$work/journal.json" | grep -q 'each as the profile says' \
+  || fail "explain --journal"
+kill -TERM "$second"
+wait "$second"
 
 kill -TERM "$server"
 wait "$server" || fail "SIGTERM: exit $?"

@@ -308,21 +308,18 @@ struct FluxerDeliveryTests {
         await upstream.stop()
     }
 
-    @Test("A refused connection is retried, and reaches the server once it is there")
+    @Test("A refused connection is retried like a busy one")
     func refused() async throws {
         let sim = PushSim.current
-        let first = try await Upstream.start([])
-        let port = first.port
-        await first.stop()
-        try sim.route("push.example.org", to: try #require(URL(string: "http://127.0.0.1:\(port)")))
+        // Nobody listens on the port of tcpmux, and no free port is given out there.
+        try sim.route("push.example.org", to: try #require(URL(string: "http://127.0.0.1:1")))
         _ = try await sim.register("android_unified_push", endpoint, keys)
         _ = try await sim.fluxer.notify(channel: "1", title: "a", body: "b")
-        await sim.advance(by: .milliseconds(500))
-        #expect(try await sim.attempts() == ["00:00:00 retrying refused", "00:00:00.200 retrying refused"])
-        let second = try await Upstream.start([.status(204, [])], port: port)
-        await sim.advance(by: .seconds(1))
-        #expect(try await sim.attempts().last == "00:00:00.600 accepted 204")
-        await second.stop()
+        await sim.advance(by: .milliseconds(700))
+        #expect(
+            try await sim.attempts() == [
+                "00:00:00 retrying refused", "00:00:00.200 retrying refused", "00:00:00.600 retrying refused",
+            ])
     }
 
     @Test(
