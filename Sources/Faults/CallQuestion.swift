@@ -22,7 +22,7 @@ package struct CallQuestion: Sendable {
         if let method = on.method, !call.method.elementsEqual(method) {
             found.append("method: \(call.head.methodText) against \(method.text)")
         }
-        if let path = on.path, !FaultEngine.matches(path, call.path) {
+        if let path = on.path, !CallMatching.matches(path, call) {
             found.append("path: \(Array(call.path).text) against \(path.text)")
         }
         compare("account", on.account, facts.account, &found)
@@ -43,7 +43,7 @@ package struct CallQuestion: Sendable {
                 found.append("query \(wanted.name.text): \(got) against \(wanted.value.text)")
             }
         }
-        if let body = on.body, let missing = FaultEngine.missing(body, call) { found.append("body \(missing)") }
+        if let body = on.body, let missing = CallMatching.missing(body, call) { found.append("body \(missing)") }
         return found
     }
 

@@ -13,8 +13,8 @@ package struct TextPattern: Hashable, Sendable {
         parts = text.utf8.split(separator: 42, omittingEmptySubsequences: false).map(Array.init)
     }
 
-    package func matches(_ bytes: some Collection<UInt8>) -> Bool {
-        let text = Array(bytes)
+    package func matches(_ text: [UInt8]) -> Bool {
+        if parts.count == 1 { return text.isSame(as: parts[0]) }
         guard parts.count > 1, let first = parts.first, let last = parts.last else { return text == parts.first ?? [] }
         guard text.count >= first.count + last.count, text.prefix(first.count).elementsEqual(first),
             text.suffix(last.count).elementsEqual(last)
@@ -51,6 +51,10 @@ package struct PathPattern: Sendable {
     private let form: Form
     /// As written.
     package let text: String
+    /// The path itself, where nothing in it is a pattern.
+    private let literal: [UInt8]?
+    /// What every path begins with that matches.
+    private let prefix: [UInt8]
 
     /// What is wrong with a pattern.
     package struct Mistake: Error, Sendable {
@@ -59,6 +63,11 @@ package struct PathPattern: Sendable {
 
     package init(_ text: String) throws(Mistake) {
         self.text = text
+        let bytes = Array(text.utf8)
+        literal = bytes.contains(42) ? nil : bytes
+        // Up to the segment in which the first star stands.
+        let star = bytes.firstIndex(of: 42) ?? bytes.count
+        prefix = Array(bytes[..<(bytes[..<star].lastIndex(of: 47) ?? 0)])
         if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"),
             Self.looksLikeRegex(text)
         {
@@ -90,10 +99,13 @@ package struct PathPattern: Sendable {
         if case .regex(let pattern) = form { pattern } else { nil }
     }
 
-    func matches(_ path: ArraySlice<UInt8>) -> Bool {
+    func matches(_ head: RequestHead, _ path: RequestHead.Span) -> Bool {
         guard case .segments(let wanted) = form else { return false }
-        guard path.first == 47 else { return false }
-        return Self.match(wanted[...], path.dropFirst().split(separator: 47, omittingEmptySubsequences: false)[...])
+        if let literal { return head.equals(path, literal) }
+        if !head.begins(path, prefix) { return false }
+        let bytes = head.bytes[path.range]
+        guard bytes.first == 47 else { return false }
+        return Self.match(wanted[...], bytes.dropFirst().split(separator: 47, omittingEmptySubsequences: false)[...])
     }
 
     private static func match(_ wanted: ArraySlice<Segment>, _ given: ArraySlice<ArraySlice<UInt8>>) -> Bool {
@@ -102,7 +114,7 @@ package struct PathPattern: Sendable {
         case .any:
             return (0...given.count).contains { match(wanted.dropFirst(), given.dropFirst($0)) }
         case .text(let pattern):
-            guard let segment = given.first, pattern.matches(segment) else { return false }
+            guard let segment = given.first, pattern.matches(Array(segment)) else { return false }
             return match(wanted.dropFirst(), given.dropFirst())
         }
     }

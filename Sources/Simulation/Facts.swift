@@ -1,5 +1,7 @@
-/// What a call or a delivery is about: what rules look at, counters are kept by, and the journal shows.
-package struct Facts: Hashable, Sendable {
+/// What a call is about: what rules look at, counters are kept by, and the journal shows.
+///
+/// `@unchecked Sendable`: filled by whoever makes it, and not changed after that.
+package final class Facts: @unchecked Sendable {
     package var account: [UInt8]?
     package var token: [UInt8]?
     package var subscriber: [UInt8]?

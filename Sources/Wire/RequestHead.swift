@@ -73,6 +73,21 @@ package final class RequestHead: @unchecked Sendable {
             && pushsim_equal_at(bytes, Int(span.start), text.utf8Start, span.count) == 1
     }
 
+    package func equals(_ span: Span, _ text: [UInt8]) -> Bool { span.count == text.count && begins(span, text) }
+
+    package func begins(_ span: Span, _ text: [UInt8]) -> Bool {
+        span.count >= text.count && pushsim_equal_at(bytes, Int(span.start), text, text.count) == 1
+    }
+
+    /// Whether there is a field of that name.
+    package func has(_ name: String) -> Bool {
+        let length = name.utf8.count
+        for field in fields where field.name.count == length {
+            if slice(field.name).equalsIgnoringCase(Array(name.utf8)) { return true }
+        }
+        return false
+    }
+
     /// - Parameter text: in lower case.
     package func equalsIgnoringCase(_ span: Span, _ text: StaticString) -> Bool {
         guard span.count == text.utf8CodeUnitCount else { return false }

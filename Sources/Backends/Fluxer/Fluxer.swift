@@ -96,7 +96,7 @@ package struct Fluxer: Backend {
     }
 
     package func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts {
-        var facts = Facts()
+        let facts = Facts()
         if case .session(let token) = Credential(call.head, strict: false) { facts.account = token }
         switch RouteName(rawValue: route) {
         case .deleteDevice, .deleteWebPush: facts.subscriber = parameters.first.map(Array.init)

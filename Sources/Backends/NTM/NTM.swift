@@ -98,7 +98,7 @@ package struct NTM: Backend {
     }
 
     package func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts {
-        var facts = Facts()
+        let facts = Facts()
         facts.account = Bearer(call.head).map(\.account)
         switch RouteName(rawValue: route) {
         case .register, .registerSlash:

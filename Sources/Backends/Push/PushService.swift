@@ -24,7 +24,7 @@ package struct PushService: Backend {
     }
 
     package func identify(_ route: Int, _ parameters: [ArraySlice<UInt8>], _ call: Call) -> Facts {
-        var facts = Facts()
+        let facts = Facts()
         facts.token = parameters.first.map { PushEndpoint.prefix + $0 }
         facts.transport = "webpush"
         return facts

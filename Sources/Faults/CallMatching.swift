@@ -1,0 +1,25 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+/// What a call's body and path are compared with.
+enum CallMatching {
+    /// What a body lacks of what is wanted; nil where it lacks nothing. A form body counts as an object of texts.
+    static func missing(_ wanted: JSONDocument, _ call: Call) -> String? {
+        guard let bytes = call.plainBody(), let body = document(bytes) else { return "is neither JSON nor a form" }
+        return JSONComparison.missing(wanted.root, in: body.root)?.description
+    }
+
+    private static func document(_ body: [UInt8]) -> JSONDocument? {
+        if let document = try? JSONDocument(body) { return document }
+        guard let pairs = Percent.form(body), !pairs.isEmpty else { return nil }
+        return try? JSONDocument(JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) }).bytes)
+    }
+
+    /// For a pattern that is not asked often: an expression is compiled anew.
+    static func matches(_ pattern: PathPattern, _ call: Call) -> Bool {
+        guard let expression = pattern.regex else { return pattern.matches(call.head, call.pathSpan) }
+        guard let regex = (try? Regex(expression))?.matchingSemantics(.unicodeScalar) else { return false }
+        return (try? regex.firstMatch(in: call.head.text(call.pathSpan))) ?? nil != nil
+    }
+}

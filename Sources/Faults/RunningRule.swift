@@ -1,0 +1,148 @@
+import PushSimSimulation
+import PushSimWire
+
+/// A rule of the running profile with its counters. A class, so that going through many rules copies none.
+final class RunningRule {
+    private struct Counter {
+        var calls = 0
+        var firings = 0
+        /// Of the quota's window: which one, and how many calls it has had.
+        var window: Int64 = -1
+        var callsInWindow = 0
+    }
+
+    let rule: Profile.Rule
+    private let regex: Regex<AnyRegexOutput>?
+    private let needsFacts: Bool
+    private let quota: (limit: Int, window: Int64)?
+    /// Counted by the rule alone, without a key.
+    private let isUnkeyed: Bool
+    private var only = Counter()
+    private var counters: [ByteKey: Counter] = [:]
+
+    init(_ rule: Profile.Rule) {
+        self.rule = rule
+        // The reader has compiled it before; a pattern that does not compile matches nothing.
+        regex = rule.on.path?.regex.flatMap { try? Regex($0) }?.matchingSemantics(.unicodeScalar)
+        needsFacts = rule.on.needsFacts
+        quota = Self.quota(rule.when)
+        isUnkeyed = rule.when.per == .rule
+    }
+
+    func forget() {
+        only = Counter()
+        counters = [:]
+    }
+
+    /// One rule has one window: that of its first quota.
+    private static func quota(_ when: Condition) -> (limit: Int, window: Int64)? {
+        when.quota ?? (when.all + when.any + when.not).lazy.compactMap { quota($0) }.first
+    }
+
+    // MARK: on
+
+    func matches(_ call: Call) -> Bool {
+        if let method = rule.on.method, !call.head.equals(call.head.method, method) { return false }
+        if let path = rule.on.path, !matches(path, call) { return false }
+        if needsFacts, !matches(call.facts) { return false }
+        for header in rule.on.header {
+            guard call.head.has(header.name),
+                call.head.values(header.name).contains(where: { header.value.matches($0) })
+            else { return false }
+        }
+        if !rule.on.query.isEmpty, !matchesQuery(call) { return false }
+        if let body = rule.on.body, CallMatching.missing(body, call) != nil { return false }
+        return true
+    }
+
+    private func matches(_ facts: Facts) -> Bool {
+        if let account = rule.on.account, facts.account.map({ account.matches($0) }) != true { return false }
+        if let token = rule.on.token, facts.token.map({ token.matches($0) }) != true { return false }
+        if let topic = rule.on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }
+        if let kind = rule.on.kind, facts.kind != kind { return false }
+        if let transport = rule.on.transport, facts.transport != transport { return false }
+        return true
+    }
+
+    private func matches(_ pattern: PathPattern, _ call: Call) -> Bool {
+        guard pattern.regex != nil else { return pattern.matches(call.head, call.pathSpan) }
+        guard let regex else { return false }
+        return (try? regex.firstMatch(in: call.head.text(call.pathSpan))) ?? nil != nil
+    }
+
+    private func matchesQuery(_ call: Call) -> Bool {
+        guard let query = call.query, let pairs = Percent.form(query) else { return false }
+        return rule.on.query.allSatisfy { wanted in
+            pairs.contains { $0.name == wanted.name && wanted.value.matches($0.value) }
+        }
+    }
+
+    func matches(_ delivery: Delivery) -> Bool {
+        let on = rule.on
+        if let kind = on.kind, delivery.kind != kind { return false }
+        if let transport = on.transport, delivery.transport != transport { return false }
+        if let token = on.token, !token.matches(delivery.token) { return false }
+        if let account = on.account, delivery.account.map({ account.matches($0) }) != true { return false }
+        if let topic = on.topic, delivery.topic.map({ topic.matches($0) }) != true { return false }
+        return true
+    }
+
+    // MARK: when
+
+    func key(_ call: Call) -> [UInt8] {
+        switch rule.when.per {
+        case .rule: []
+        case .token: call.facts.token ?? []
+        case .account: call.facts.account ?? []
+        case .subscriber: call.facts.subscriber ?? []
+        case .header(let name): call.head.values(name).first ?? []
+        }
+    }
+
+    func key(_ delivery: Delivery) -> [UInt8] {
+        switch rule.when.per {
+        case .rule, .header: []
+        case .token: delivery.token
+        case .account: delivery.account ?? []
+        case .subscriber: delivery.subscriber ?? delivery.deviceID ?? []
+        }
+    }
+
+    /// Counts a call that `on` matches.
+    /// - Parameter elapsed: nanoseconds since the profile's start.
+    func count(_ key: [UInt8], _ elapsed: Int64) {
+        if isUnkeyed {
+            Self.count(&only, quota, elapsed)
+        } else {
+            Self.count(&counters[ByteKey(key), default: Counter()], quota, elapsed)
+        }
+    }
+
+    private static func count(_ counter: inout Counter, _ quota: (limit: Int, window: Int64)?, _ elapsed: Int64) {
+        counter.calls += 1
+        guard let quota else { return }
+        let window = elapsed / quota.window
+        if counter.window != window {
+            counter.window = window
+            counter.callsInWindow = 0
+        }
+        counter.callsInWindow += 1
+    }
+
+    func fire(_ key: [UInt8]) {
+        if isUnkeyed { only.firings += 1 } else { counters[ByteKey(key), default: Counter()].firings += 1 }
+    }
+
+    func holds(
+        _ key: [UInt8], _ elapsed: Int64, _ states: [String: String], _ draws: Draws
+    ) -> (holds: Bool, draw: Double?) {
+        let counter = isUnkeyed ? only : counters[ByteKey(key)] ?? Counter()
+        if let times = rule.when.times, counter.firings >= times { return (false, nil) }
+        // Most rules name calls, and most calls are none of them.
+        if let calls = rule.when.calls, !calls.contains(counter.calls) { return (false, nil) }
+        let moment = Moment(
+            rule: rule.id, key: key, call: counter.calls, callsInWindow: counter.callsInWindow, elapsed: elapsed,
+            states: states, draws: draws)
+        return moment.holds(rule.when)
+    }
+}
