@@ -48,16 +48,20 @@ package final class FaultEngine: Decider {
     // MARK: calls
 
     package func decide(_ call: Call, now: Int64, draws: Draws) -> Decision? {
-        let draws = own(draws)
         var rules: [String] = []
         var draw: Double?
         var actions = Actions()
         var isOpen = true
-        for running in candidates(call.place).rules where running.matches(call) {
+        let candidates = candidates(call.place).rules
+        let elapsed = now - start
+        var index = 0
+        while index < candidates.count {
+            let running = candidates[index]
+            index += 1
+            guard running.matches(call) else { continue }
             let key = running.key(call)
-            running.count(key, now - start)
-            guard isOpen else { continue }
-            let outcome = running.holds(key, now - start, states, draws)
+            guard running.count(key, elapsed), isOpen else { continue }
+            let outcome = running.holds(key, elapsed, states, own(draws))
             guard outcome.holds else { continue }
             fire(running, key)
             rules.append(running.rule.id)
@@ -87,6 +91,8 @@ package final class FaultEngine: Decider {
 
     private static func isAbout(_ place: Place, _ on: Matcher) -> Bool {
         guard on.side == .request else { return false }
+        // A route has one method, so that a rule for another is never about it.
+        if let method = on.method, let own = place.method, own != method { return false }
         if let wanted = on.backend, wanted != place.backend?.name { return false }
         if let wanted = on.route, wanted != place.route { return false }
         // A path that no backend owns is answered by rules that say what to answer there.
@@ -103,8 +109,7 @@ package final class FaultEngine: Decider {
             let actions = running.rule.deliver
             if isRetry, !actions.isAboutAttempts { continue }
             let key = running.key(delivery)
-            running.count(key, now - start)
-            guard isOpen else { continue }
+            guard running.count(key, now - start), isOpen else { continue }
             // A record fault never fires on a raw registration.
             if actions.record != nil, delivery.transport != "webpush" { continue }
             guard running.holds(key, now - start, states, draws).holds else { continue }

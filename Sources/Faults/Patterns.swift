@@ -5,20 +5,25 @@ func digitsValue(_ digits: [UInt8]) -> Int? { decimalDigits(digits) }
 /// A text in which `*` stands for any bytes.
 package struct TextPattern: Hashable, Sendable {
     private let parts: [[UInt8]]
+    private let first: [UInt8]
+    private let last: [UInt8]
+    /// Without a star.
+    private let isLiteral: Bool
     /// As written.
     package let text: String
 
     package init(_ text: String) {
         self.text = text
         parts = text.utf8.split(separator: 42, omittingEmptySubsequences: false).map(Array.init)
+        first = parts.first ?? []
+        last = parts.last ?? []
+        isLiteral = parts.count == 1
     }
 
     package func matches(_ text: [UInt8]) -> Bool {
-        if parts.count == 1 { return text.isSame(as: parts[0]) }
-        guard parts.count > 1, let first = parts.first, let last = parts.last else { return text == parts.first ?? [] }
-        guard text.count >= first.count + last.count, text.prefix(first.count).elementsEqual(first),
-            text.suffix(last.count).elementsEqual(last)
-        else { return false }
+        if isLiteral { return text.isSame(as: first) }
+        guard text.count >= first.count + last.count, text.begins(with: first) else { return false }
+        guard last.isEmpty || text.suffix(last.count).elementsEqual(last) else { return false }
         var rest = text[first.count..<(text.count - last.count)]
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
             guard let found = Self.find(part, in: rest) else { return false }
@@ -53,8 +58,8 @@ package struct PathPattern: Sendable {
     package let text: String
     /// The path itself, where nothing in it is a pattern.
     private let literal: [UInt8]?
-    /// What every path begins with that matches.
-    private let prefix: [UInt8]
+    /// What every path begins with that matches; empty for an expression.
+    let prefix: [UInt8]
 
     /// What is wrong with a pattern.
     package struct Mistake: Error, Sendable {
@@ -65,9 +70,6 @@ package struct PathPattern: Sendable {
         self.text = text
         let bytes = Array(text.utf8)
         literal = bytes.contains(42) ? nil : bytes
-        // Up to the segment in which the first star stands.
-        let star = bytes.firstIndex(of: 42) ?? bytes.count
-        prefix = Array(bytes[..<(bytes[..<star].lastIndex(of: 47) ?? 0)])
         if text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/"), !text.hasPrefix("//"),
             Self.looksLikeRegex(text)
         {
@@ -76,6 +78,7 @@ package struct PathPattern: Sendable {
                 throw Mistake(message: "\(text) is no regular expression")
             }
             form = .regex(pattern)
+            prefix = []
             return
         }
         guard text.hasPrefix("/") else {
@@ -83,6 +86,9 @@ package struct PathPattern: Sendable {
                 message:
                     "a path begins with \"/\"; for any beginning write \"/**\(text.hasPrefix("*") ? "" : "/")\(text)\"")
         }
+        // Up to the segment in which the first star stands.
+        let star = bytes.firstIndex(of: 42) ?? bytes.count
+        prefix = star == bytes.count ? bytes : Array(bytes[..<(bytes[..<star].lastIndex(of: 47) ?? 0)])
         form = .segments(
             text.utf8.dropFirst().split(separator: 47, omittingEmptySubsequences: false).map { part in
                 part.elementsEqual("**".utf8) ? .any : .text(TextPattern(String(decoding: part, as: UTF8.self)))

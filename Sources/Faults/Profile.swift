@@ -121,12 +121,15 @@ package struct CallPattern: Hashable, Sendable {
     }
 
     package func contains(_ call: Int) -> Bool {
-        parts.contains { part in
-            switch part {
-            case .range(let first, let last): call >= first && call <= last
-            case .every(let step, let from): call >= from && (call - from) % step == 0
+        var index = 0
+        while index < parts.count {
+            switch parts[index] {
+            case .range(let first, let last): if call >= first, call <= last { return true }
+            case .every(let step, let from): if call >= from, (call - from) % step == 0 { return true }
             }
+            index += 1
         }
+        return false
     }
 
     /// A number from 1.

@@ -13,10 +13,18 @@ final class RunningRule {
 
     let rule: Profile.Rule
     private let regex: Regex<AnyRegexOutput>?
-    private let needsFacts: Bool
+    private let asks: Asks
+    /// Of a path pattern: what every path begins with that matches.
+    private let pathPrefix: [UInt8]
+    private let headerNames: [[UInt8]]
     private let quota: (limit: Int, window: Int64)?
     /// Counted by the rule alone, without a key.
     private let isUnkeyed: Bool
+    private let calls: CallPattern?
+    private let after: Int64
+    private let until: Int64
+    private let account: TextPattern?
+    private let token: TextPattern?
     private var only = Counter()
     private var counters: [ByteKey: Counter] = [:]
 
@@ -24,7 +32,14 @@ final class RunningRule {
         self.rule = rule
         // The reader has compiled it before; a pattern that does not compile matches nothing.
         regex = rule.on.path?.regex.flatMap { try? Regex($0) }?.matchingSemantics(.unicodeScalar)
-        needsFacts = rule.on.needsFacts
+        asks = Asks(rule.on)
+        pathPrefix = rule.on.path?.prefix ?? []
+        headerNames = rule.on.header.map { Array($0.name.utf8) }
+        calls = rule.when.calls
+        after = rule.when.after ?? .min
+        until = rule.when.until ?? .max
+        account = rule.on.account
+        token = rule.on.token
         quota = Self.quota(rule.when)
         isUnkeyed = rule.when.per == .rule
     }
@@ -41,23 +56,56 @@ final class RunningRule {
 
     // MARK: on
 
-    func matches(_ call: Call) -> Bool {
-        if let method = rule.on.method, !call.head.equals(call.head.method, method) { return false }
-        if let path = rule.on.path, !matches(path, call) { return false }
-        if needsFacts, !matches(call.facts) { return false }
-        for header in rule.on.header {
-            guard call.head.has(header.name),
-                call.head.values(header.name).contains(where: { header.value.matches($0) })
-            else { return false }
+    /// What `on` asks, so that most rules are passed by without a look at their parts.
+    private struct Asks: OptionSet {
+        let rawValue: UInt8
+        static let method = Asks(rawValue: 1)
+        static let path = Asks(rawValue: 2)
+        static let facts = Asks(rawValue: 4)
+        static let header = Asks(rawValue: 8)
+        static let query = Asks(rawValue: 16)
+        static let body = Asks(rawValue: 32)
+
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        init(_ on: Matcher) {
+            self = []
+            if on.method != nil { insert(.method) }
+            if on.path != nil { insert(.path) }
+            if on.needsFacts { insert(.facts) }
+            if !on.header.isEmpty { insert(.header) }
+            if !on.query.isEmpty { insert(.query) }
+            if on.body != nil { insert(.body) }
         }
-        if !rule.on.query.isEmpty, !matchesQuery(call) { return false }
-        if let body = rule.on.body, CallMatching.missing(body, call) != nil { return false }
+    }
+
+    func matches(_ call: Call) -> Bool {
+        if asks.isEmpty { return true }
+        if asks.contains(.method), let method = rule.on.method, !call.head.equals(call.head.method, method) {
+            return false
+        }
+        if asks.contains(.path) {
+            guard call.head.begins(call.pathSpan, pathPrefix), let path = rule.on.path, matches(path, call) else {
+                return false
+            }
+        }
+        if asks.contains(.facts), !matches(call.facts) { return false }
+        if asks.contains(.header), !matchesHeaders(call) { return false }
+        if asks.contains(.query), !matchesQuery(call) { return false }
+        if asks.contains(.body), let body = rule.on.body, CallMatching.missing(body, call) != nil { return false }
         return true
     }
 
+    private func matchesHeaders(_ call: Call) -> Bool {
+        for name in headerNames where !call.head.has(name) { return false }
+        return rule.on.header.allSatisfy { header in
+            call.head.values(header.name).contains { header.value.matches($0) }
+        }
+    }
+
     private func matches(_ facts: Facts) -> Bool {
-        if let account = rule.on.account, facts.account.map({ account.matches($0) }) != true { return false }
-        if let token = rule.on.token, facts.token.map({ token.matches($0) }) != true { return false }
+        if let account, facts.account.map({ account.matches($0) }) != true { return false }
+        if let token, facts.token.map({ token.matches($0) }) != true { return false }
         if let topic = rule.on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }
         if let kind = rule.on.kind, facts.kind != kind { return false }
         if let transport = rule.on.transport, facts.transport != transport { return false }
@@ -110,12 +158,18 @@ final class RunningRule {
 
     /// Counts a call that `on` matches.
     /// - Parameter elapsed: nanoseconds since the profile's start.
-    func count(_ key: [UInt8], _ elapsed: Int64) {
+    /// - Returns: false where the call's number or the time alone say that the rule does not hold.
+    func count(_ key: [UInt8], _ elapsed: Int64) -> Bool {
+        let number: Int
         if isUnkeyed {
             Self.count(&only, quota, elapsed)
+            number = only.calls
         } else {
             Self.count(&counters[ByteKey(key), default: Counter()], quota, elapsed)
+            number = counters[ByteKey(key)]?.calls ?? 0
         }
+        if elapsed < after || elapsed >= until { return false }
+        return calls.map { $0.contains(number) } ?? true
     }
 
     private static func count(_ counter: inout Counter, _ quota: (limit: Int, window: Int64)?, _ elapsed: Int64) {
@@ -138,8 +192,6 @@ final class RunningRule {
     ) -> (holds: Bool, draw: Double?) {
         let counter = isUnkeyed ? only : counters[ByteKey(key)] ?? Counter()
         if let times = rule.when.times, counter.firings >= times { return (false, nil) }
-        // Most rules name calls, and most calls are none of them.
-        if let calls = rule.when.calls, !calls.contains(counter.calls) { return (false, nil) }
         let moment = Moment(
             rule: rule.id, key: key, call: counter.calls, callsInWindow: counter.callsInWindow, elapsed: elapsed,
             states: states, draws: draws)

@@ -7,15 +7,20 @@ package final class Place: Sendable {
     package let backendNumber: Int
     package let backend: (any Backend)?
     package let route: String?
+    /// Of a route.
+    package let method: [UInt8]?
 
-    fileprivate init(_ number: Int, _ backendNumber: Int, _ backend: (any Backend)?, _ route: String?) {
+    fileprivate init(
+        _ number: Int, _ backendNumber: Int, _ backend: (any Backend)?, _ route: String?, _ method: [UInt8]?
+    ) {
         self.number = number
         self.backendNumber = backendNumber
         self.backend = backend
         self.route = route
+        self.method = method
     }
 
-    package static let none = Place(0, -1, nil, nil)
+    package static let none = Place(0, -1, nil, nil, nil)
 }
 
 /// The places of all backends of a server.
@@ -30,11 +35,11 @@ package struct PlaceTable: Sendable {
         var number = 0
         var places: [[Place]] = []
         for (index, backend) in backends.enumerated() {
-            let names = backend.table.routes.map { Optional($0.name) } + [nil]
+            let routes = backend.table.routes.map { Optional($0) } + [nil]
             places.append(
-                names.map { name in
+                routes.map { route in
                     number += 1
-                    return Place(number, index, backend, name)
+                    return Place(number, index, backend, route?.name, route.map { Array($0.method.utf8) })
                 })
         }
         self.places = places

@@ -66,6 +66,10 @@ extension [UInt8] {
         count == other.count && memcmp(self, other, count) == 0
     }
 
+    package func begins(with prefix: [UInt8]) -> Bool {
+        count >= prefix.count && memcmp(self, prefix, prefix.count) == 0
+    }
+
     package func isSame(as text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && starts(with: text)
     }

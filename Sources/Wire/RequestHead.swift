@@ -80,10 +80,12 @@ package final class RequestHead: @unchecked Sendable {
     }
 
     /// Whether there is a field of that name.
-    package func has(_ name: String) -> Bool {
-        let length = name.utf8.count
-        for field in fields where field.name.count == length {
-            if slice(field.name).equalsIgnoringCase(Array(name.utf8)) { return true }
+    package func has(_ name: [UInt8]) -> Bool {
+        var index = 0
+        while index < fields.count {
+            let span = fields[index].name
+            if span.count == name.count, slice(span).equalsIgnoringCase(name) { return true }
+            index += 1
         }
         return false
     }

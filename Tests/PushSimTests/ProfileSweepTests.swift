@@ -47,8 +47,10 @@ extension Chance {
     private mutating func when() -> String {
         let simple = [
             "calls: '1-3'", "calls: 'every 2'", "probability: 0.5", "probability: 1", "clock: { until: '40s' }",
-            "quota: { limit: 1, window: '5s' }", "state: { s: null }", "state: { s: 'x' }", "times: 2", "per: 'account'",
-            "not: { calls: '2' }", "all: [ { calls: '1-' }, { probability: 0.7 } ]", "any: [ { calls: '1' }, { calls: '3-' } ]",
+            "quota: { limit: 1, window: '5s' }", "state: { s: null }", "state: { s: 'x' }", "times: 2",
+            "per: 'account'",
+            "not: { calls: '2' }", "all: [ { calls: '1-' }, { probability: 0.7 } ]",
+            "any: [ { calls: '1' }, { calls: '3-' } ]",
         ]
         let parts = some(simple, 2).components(separatedBy: ", ")
         // A key may stand once only.
@@ -60,11 +62,15 @@ extension Chance {
             "status: 503", "status: 200, json: { a: [1, 2.50] }", "status: 410, after: true, retryAfter: '2s'",
             "status: 204, reason: 'x', headers: { A: 'b' }", "delay: '2s'", "delay: { uniform: ['1ms', '9s'] }",
             "delay: { normal: { mean: '1s', sd: '5s' }, before: 'body' }",
-            "delay: { lognormal: { median: '1s', sigma: 2, max: '30s' } }", "connection: 'reset'", "connection: 'close'",
-            "connection: 'stall'", "connection: 'closeMidHead'", "connection: 'resetMidBody'", "connection: 'halfClose'",
-            "wire: { truncateBody: \(next(50)) }", "wire: { badChunkSize: true }", "wire: { contentLength: '-\(next(90))' }",
+            "delay: { lognormal: { median: '1s', sigma: 2, max: '30s' } }", "connection: 'reset'",
+            "connection: 'close'",
+            "connection: 'stall'", "connection: 'closeMidHead'", "connection: 'resetMidBody'",
+            "connection: 'halfClose'",
+            "wire: { truncateBody: \(next(50)) }", "wire: { badChunkSize: true }",
+            "wire: { contentLength: '-\(next(90))' }",
             "wire: { garbage: \(1 + next(5000)) }", "wire: { interim: [103], extraHeaders: \(1 + next(50)) }",
-            "wire: { dribble: { pieces: 3, over: '2ms' } }", "mutate: '\(pick(Self.mutations))'", "lose: 'registration'",
+            "wire: { dribble: { pieces: 3, over: '2ms' } }", "mutate: '\(pick(Self.mutations))'",
+            "lose: 'registration'",
             "lose: 'subscriber'", "setState: { s: 'x' }", "setState: { s: null }, status: 201",
         ])
     }
@@ -81,7 +87,8 @@ extension Chance {
         return pick([
             "answer: { status: 503 }", "answer: { status: 410 }", "answer: { status: 429, retryAfter: '3s' }",
             "record: '\(record)'", "drop: true", "duplicate: 3, fresh: true", "hold: '4s'", "late: '1s'", "reorder: 2",
-            "headers: { TTL: null, X: 'y' }", "headers: 'H11.expired'", "payload: { set: { 'data.x': [1] }, drop: 'title' }",
+            "headers: { TTL: null, X: 'y' }", "headers: 'H11.expired'",
+            "payload: { set: { 'data.x': [1] }, drop: 'title' }",
             "ring: 'dead'", "ring: 'expired'", "ring: 'notification'", "setState: { s: 'x' }",
         ])
     }
