@@ -107,6 +107,27 @@ def spawn():
 print(f"release, first answer after exec: {statistics.median(first(18300 + n) for n in range(21)):.1f} ms"
       f" (to start /bin/true and wait for it: {statistics.median(spawn() for _ in range(21)):.1f} ms)")
 PY
+binary=$(swift build -c release --product pushsim --show-bin-path)/pushsim
+python3 Tests/Benchmarks/accuracy.py "$binary"
+# Two hundred rules, twelve in twenty of which are looked at for this call.
+python3 - >"$work/rules.json5" <<'PY'
+kinds = ["on: { route: 'subscribe' }", "on: { path: '/v1/none/**' }", "on: { account: 'bob*' }",
+         "on: { header: { 'X-None': 'a' } }", "on: { backend: 'fluxer' }", "when: { calls: '999999999-' }",
+         "on: { token: 'zzz' }", "on: { path: '/none' }", "on: { method: 'DELETE' }", "when: { clock: { after: '40d' } }"]
+print("{ rules: [" + ",".join(f"{{ id: 'r{n}', {kinds[n % 10]}, then: {{ status: 500 }} }}" for n in range(200)) + "] }")
+PY
+"$binary" serve --port 8201 --quiet --option ntm.connection=keep-alive --profile "$work/rules.json5" >/dev/null &
+ruled=$!
+start release
+rm -f "$work/own" "$work/nginx"
+for _ in 1 2 3; do
+  rate "$work/post.lua" "$url" >>"$work/nginx"
+  rate "$work/post.lua" http://127.0.0.1:8201 >>"$work/own"
+done
+awk -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
+  'BEGIN { printf "release, 200 rules: %d requests/s, without %d, ratio %.2f\n", o, x, o / x }'
+kill "$ruled"
+finish
 start debug
 compare "debug, 64 connections" "$work/post.lua"
 finish
