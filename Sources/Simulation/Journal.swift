@@ -64,7 +64,7 @@ package final class JournalEntry: @unchecked Sendable {
             call = call.capped(bodyLimit)
         }
         // About how many bytes it holds.
-        size = 480 + call.head.bytes.count + call.head.fields.count * 16 + call.body.count + answer.count
+        size = 640 + call.head.bytes.count + call.head.fields.count * 16 + call.body.count + answer.count
     }
 }
 

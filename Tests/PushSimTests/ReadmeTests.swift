@@ -22,3 +22,16 @@ func clientRegistersAtTheThirdAttempt() async throws {
     #expect(statuses == [429, 429, 200])
     sim.verify(.post("/v1/subscriber"), .exactly(3))
 }
+
+/// The second test that README.md shows.
+@Test(.pushSim(clock: .frozen))
+func clientRingsAndRegistersAgain() async throws {
+    let sim = PushSim.current
+    let device = try sim.device(.iosAPNsVoIP)
+    try await device.register()
+    try await sim.fluxer.ring(channel: "42", message: "7", callerID: "9", callerName: "Ada")
+    let ring = try await device.inbox.next()
+    #expect(try device.decrypt(ring)["data"]?["caller_name"] == "Ada")
+    try await device.reregister()
+    #expect(throws: PushSimError.self) { try device.decrypt(ring) }
+}
