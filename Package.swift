@@ -56,10 +56,12 @@ let package = Package(
         part(
             "Push", path: "Backends/Push",
             ["PushSimSimulation", "PushSimWire", "PushSimJSONText"]),
+        part("Cassettes", ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
         part(
             "", path: "PushSim", resources: [.embedInCode("profiles")],
             [
-                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimFaults", "PushSimSimulation", "PushSimWire",
+                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimCassettes", "PushSimFaults", "PushSimSimulation",
+                "PushSimWire",
                 "PushSimJSONText",
                 "PushSimWebPush", "CPushSimSystem",
             ]),
@@ -67,7 +69,8 @@ let package = Package(
         .executableTarget(
             name: "PushSimCommand",
             dependencies: [
-                "PushSim", "PushSimJSONText", "PushSimFaults", "PushSimSimulation", "PushSimWebPush", "PushSimWire",
+                "PushSim", "PushSimCassettes", "PushSimJSONText", "PushSimFaults", "PushSimSimulation",
+                "PushSimWebPush", "PushSimWire",
                 "CPushSimSystem",
             ],
             path: "Sources/Command", swiftSettings: settings),
@@ -87,6 +90,7 @@ let package = Package(
         tests("WebPush", ["PushSimWebPush", "PushSimJSONText"]),
         tests("Simulation", ["PushSimSimulation", "PushSimWire", "PushSimWebPush"]),
         tests("Faults", ["PushSimFaults", "PushSim", "PushSimSimulation"]),
+        tests("Cassettes", ["PushSimCassettes", "PushSim", "PushSimWire"]),
         tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults"]),
     ],
     swiftLanguageModes: [.v6]

@@ -65,6 +65,25 @@ enum Help {
                 .init(name: "json", value: nil, about: "print the server's answer"),
             ], example: "pushsim verify '{ method: \"POST\", path: \"/v1/subscriber\" }' --exactly 1"),
         Verb(
+            name: "replay", usage: "replay FILE… [flags]", about: "Serve recordings; what was not recorded is 501.",
+            flags: [
+                .init(name: "host", value: "ADDRESS", about: "where to listen (127.0.0.1)"),
+                .init(name: "port", value: "N", about: "the port; 0 takes a free one (8025)"),
+                .init(name: "order", value: "identity|strict", about: "identical requests in turn, or all (identity)"),
+                .init(name: "repeat-last", value: nil, about: "the last recording serves for more requests"),
+                .init(name: "complete", value: nil, about: "exit 1 where a recording was not asked for"),
+                .init(name: "secret", value: "NAME=VALUE", about: "what a placeholder stands for in answers"),
+                .init(name: "profile", value: "FILE", about: "a fault profile on top of the replay"),
+                .init(name: "clock", value: "real|frozen|TIME", about: "the clock of the fake world (real)"),
+                .init(name: "ready-file", value: "PATH", about: "holds the URL once requests are answered"),
+                .init(name: "control-token", value: "TOKEN", about: "what the control API asks for beyond loopback"),
+                .init(name: "quiet", value: nil, about: "no line per call"),
+            ], example: "pushsim replay recordings/login.har --port 0"),
+        Verb(
+            name: "cassette", usage: "cassette show FILE… | check FILE…",
+            about: "Show what recordings hold, or what is wrong with them.", flags: [],
+            example: "pushsim cassette show login.har"),
+        Verb(
             name: "routes", usage: "routes [--json]", about: "List every route with the name profiles use.",
             flags: [.init(name: "json", value: nil, about: "as JSON")], example: "pushsim routes"),
         Verb(

@@ -43,6 +43,8 @@ enum Main {
         switch verb.name {
         case "serve": try Serve(arguments).run()
         case "push": try PushVerb.run(arguments)
+        case "replay": try ReplayVerb.run(arguments)
+        case "cassette": try CassetteVerb.run(arguments)
         case "faults": try FaultsVerb.run(arguments)
         case "verify": try VerifyVerb.run(arguments)
         case "routes": try RoutesVerb.run(arguments)

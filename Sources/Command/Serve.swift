@@ -7,7 +7,7 @@ import PushSimSimulation
 import PushSimWire
 import Synchronization
 
-/// `pushsim serve`.
+/// `pushsim serve`, and `pushsim replay`, which serves recordings.
 struct Serve {
     private let arguments: Arguments
     private var settings = Service.Settings()
@@ -15,10 +15,16 @@ struct Serve {
     private let port: Int
 
     init(_ arguments: Arguments) throws {
-        self.arguments = arguments
         if let stray = arguments.rest.first {
             throw UsageError(message: "serve takes no \"\(stray)\".", verb: "serve")
         }
+        try self.init(arguments, replaying: nil)
+    }
+
+    /// - Parameter player: makes what plays recordings in the place of the backends.
+    init(_ arguments: Arguments, replaying player: (@Sendable () -> any Player)?) throws {
+        self.arguments = arguments
+        settings.makePlayer = player
         host = arguments.last("host") ?? "127.0.0.1"
         port = try Self.number(arguments, "port", 8025, upTo: 65_535)
         if let path = arguments.last("config") { try Configuration.read(path, into: &settings) }
@@ -114,6 +120,10 @@ struct Serve {
         closed.wait()
         if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
         log?.drain()
+        let leftovers = service.leftovers
+        if arguments.has("complete"), !leftovers.isEmpty {
+            throw Finding(message: "nobody asked for:\n  " + leftovers.joined(separator: "\n  "))
+        }
         if let path = arguments.last("report") { try Files.write(service.report, to: path) }
     }
 

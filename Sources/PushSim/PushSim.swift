@@ -1,6 +1,7 @@
+import PushSimCassettes
 import PushSimFaults
 @_exported public import PushSimJSONText
-import PushSimSimulation
+package import PushSimSimulation
 import PushSimWire
 
 #if canImport(FoundationEssentials)
@@ -35,9 +36,11 @@ public final class PushSim: Sendable {
     }
 
     package static func start(
-        profile: FaultProfile?, seed: UInt64, seedName: String, clock: SimClock, options: [String: String]
+        profile: FaultProfile?, seed: UInt64, seedName: String, clock: SimClock, options: [String: String],
+        makePlayer: (@Sendable () -> any Player)? = nil
     ) async throws -> PushSim {
         var settings = Service.Settings()
+        settings.makePlayer = makePlayer
         settings.seed = seed
         settings.seedName = seedName
         settings.clock = try clock.simulationClock()
@@ -67,6 +70,27 @@ public final class PushSim: Sendable {
         guard let url = URL(string: address) else { throw PushSimError("\(address) is no URL.") }
         return PushSim(url: url, service: service, listener: listener)
     }
+
+    /// Plays recordings in the place of the backends. It fails closed: what was not recorded is answered with 501 at once.
+    /// - Parameters:
+    ///   - cassettes: HAR files, of this or of any other tool.
+    ///   - repeatsLast: whether the last recording of a request serves for more of them.
+    /// - Throws: `PushSimError` where a file is no HAR.
+    public static func replay(
+        _ cassettes: URL..., repeatsLast: Bool = false, profile: FaultProfile? = nil, seed: UInt64 = 1,
+        clock: SimClock = .real
+    ) async throws -> PushSim {
+        let read = try cassettes.map { try CassetteSource.read($0) }
+        var playing = PlayerSettings()
+        playing.repeatsLast = repeatsLast
+        let chosen = playing
+        return try await start(
+            profile: profile, seed: seed, seedName: "default", clock: clock, options: [:],
+            makePlayer: { CassettePlayer(read, chosen) })
+    }
+
+    /// Recordings that nobody has asked for, one line each.
+    public var leftovers: [String] { service.leftovers }
 
     /// The simulation of the running test, where a trait has set one.
     @TaskLocal package static var running: PushSim?

@@ -25,6 +25,8 @@ package final class Service: RequestHandler {
         /// What the control API asks for where the server listens beyond loopback.
         package var controlToken: [UInt8]?
         package var backends: [any Backend] = Service.allBackends
+        /// Makes what answers in the place of the backends, one for each scope.
+        package var makePlayer: (@Sendable () -> any Player)?
 
         package init() { options = OptionValues(Service.optionTable) }
     }
@@ -71,6 +73,7 @@ package final class Service: RequestHandler {
         scope.run { world in
             world.templates = settings.templates
             world.heard = heard
+            world.player = settings.makePlayer?()
             world.deliveryRoutes = settings.deliveryRoutes
             world.setInitialState(settings.initialState)
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
@@ -96,6 +99,9 @@ package final class Service: RequestHandler {
             scope.run { $0.decider = FaultEngine(profile, now: $0.clock.now) }
         }
     }
+
+    /// Recordings of the default scope that nobody has asked for.
+    package var leftovers: [String] { defaultScope.run { $0.player?.leftovers ?? [] } }
 
     /// Whether GET `/state` could have given this for a backend.
     package static func check(_ state: JSON, backend name: String) throws {
@@ -252,7 +258,9 @@ package final class Service: RequestHandler {
     /// - Parameter closes: whether the connection cannot go on after it.
     private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
-            return WireScript(write(backendAnswer(entry.call, &world), entry, &world, closes))
+            let answer = backendAnswer(entry.call, &world)
+            if answer.connection != nil || answer.wire != nil { return failed(answer, entry, &world, closes) }
+            return WireScript(write(answer, entry, &world, closes))
         }
         let call = entry.call
         let state = state(call, world)
@@ -274,6 +282,16 @@ package final class Service: RequestHandler {
         }
         if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
         return script
+    }
+
+    /// A failure that was recorded, as the same failure on the wire.
+    private func failed(
+        _ answer: Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
+    ) -> WireScript {
+        if let connection = answer.connection, connection.isSilent { return silent(connection, &world) }
+        var actions = Actions()
+        (actions.connection, actions.wire) = (answer.connection, answer.wire)
+        return shaped(answer, entry, actions, [], 0, cannotGoOn, &world)
     }
 
     private func silent(_ connection: ConnectionFault, _ world: inout World) -> WireScript {
@@ -311,7 +329,7 @@ package final class Service: RequestHandler {
         let head = entry.call.head
         let closes = answer.closes || cannotGoOn || !head.keepAlive
         var response = answer.response
-        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
+        addDate(&response, &world)
         if closes { response.fields.append(Self.close) }
         let isHead = head.equals(head.method, "HEAD")
         var shaper = WireShaper(
@@ -349,6 +367,7 @@ package final class Service: RequestHandler {
     }
 
     private func backendAnswer(_ call: Call, _ world: inout World) -> Answer {
+        if let player = world.player { return player.answer(call) }
         guard let match = call.match, let state = state(call, world) else {
             return Answer(Neutral.notFound(settings.backends))
         }
@@ -370,12 +389,18 @@ package final class Service: RequestHandler {
         var response = answer.response
         let head = entry.call.head
         let closes = answer.closes || cannotGoOn || !head.keepAlive
-        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
+        addDate(&response, &world)
         if closes { response.fields.append(Self.close) }
         let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
         entry.answer = bytes
         entry.status = response.status
         return (bytes, closes ? .fin : .keep)
+    }
+
+    /// A recorded answer has the date that was recorded, or none.
+    private func addDate(_ response: inout Response, _ world: inout World) {
+        guard world.player == nil else { return }
+        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
     }
 
     private static let dateName = Array<UInt8>("Date")

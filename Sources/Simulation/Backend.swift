@@ -62,6 +62,9 @@ package struct Answer: Sendable {
     package var response: Response
     /// Whether the connection ends after it.
     package var closes: Bool
+    /// Of a recorded failure: how the connection ended, and what was wrong with the bytes.
+    package var connection: ConnectionFault?
+    package var wire: WireFaults?
 
     package init(_ response: Response, closes: Bool = false) {
         self.response = response
@@ -84,6 +87,14 @@ package struct ControlDescription: Hashable, Sendable {
         let (own, given) = (pattern.split(separator: "/"), name.split(separator: "/"))
         return own.count == given.count && zip(own, given).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
     }
+}
+
+/// Answers every call of a scope in the place of the backends. Used under the scope's lock.
+package protocol Player: AnyObject {
+    func answer(_ call: Call) -> Answer
+    /// What has not been asked for.
+    var leftovers: [String] { get }
+    func reset()
 }
 
 /// What a control call answers.

@@ -39,7 +39,10 @@ package final class Scope: ScriptClock {
         _ body: (inout World) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var effects: [@Sendable (Scope) -> Void] = []
+        let address = Unmanaged.passUnretained(self).toOpaque()
         let outcome = world.withLock { world -> Swift.Result<Result, Failure> in
+            pushsim_lock_taken(address)
+            defer { pushsim_lock_released(address) }
             do throws(Failure) {
                 let result = try body(&world)
                 if !world.effects.isEmpty {

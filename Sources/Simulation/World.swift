@@ -17,6 +17,7 @@ package struct World {
     /// How many profiles this scope has had, resets counted too.
     package private(set) var profiles = 0
     private var decisions = 0
+    package var player: (any Player)?
     private var initialState: [String: JSON] = [:]
     package var templates: [String: [UInt8]] = [:]
     /// What URLs that the fake hands out begin with: scheme, host and base path.
@@ -116,6 +117,7 @@ package struct World {
     mutating func reset() {
         for state in states { state.reset() }
         applyInitialState()
+        player?.reset()
         let exchanges = journal.openExchanges
         journal.reset()
         inboxes.reset()

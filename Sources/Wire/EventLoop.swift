@@ -88,9 +88,18 @@ package final class EventLoop: @unchecked Sendable {
 
     func assertOnLoop() { assert(isCurrent) }
 
+    private func withInbox<Result>(_ body: (inout Inbox) -> sending Result) -> sending Result {
+        let address = Unmanaged.passUnretained(self).toOpaque()
+        return inbox.withLock { inbox in
+            pushsim_lock_taken(address)
+            defer { pushsim_lock_released(address) }
+            return body(&inbox)
+        }
+    }
+
     /// Runs `job` on the loop, soon. Jobs of one caller run in order.
     package func submit(_ job: @escaping Job) {
-        let mustWake = inbox.withLock { inbox in
+        let mustWake = withInbox { inbox in
             inbox.jobs.append(job)
             if inbox.isAwake { return false }
             inbox.isAwake = true
@@ -126,7 +135,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     package func stop() {
-        inbox.withLock { $0.isStopping = true }
+        withInbox { $0.isStopping = true }
         submit {}
     }
 
@@ -179,7 +188,7 @@ package final class EventLoop: @unchecked Sendable {
             deferred.removeAll(keepingCapacity: true)
             for job in jobs { job() }
         }
-        let (jobs, isStopping) = inbox.withLock { inbox in
+        let (jobs, isStopping) = withInbox { inbox in
             defer {
                 inbox.jobs = []
                 inbox.isAwake = false

@@ -445,3 +445,40 @@ double pushsim_exp(double x) { return exp(x); }
 double pushsim_log(double x) { return log(x); }
 
 double pushsim_cos(double x) { return cos(x); }
+
+int pushsim_file_is_within(const char *folder, const char *path) {
+  char *root = realpath(folder, NULL);
+  char *file = realpath(path, NULL);
+  int within = 0;
+  if (root && file) {
+    size_t length = strlen(root);
+    within = strncmp(root, file, length) == 0 && (file[length] == '/' || root[length - 1] == '/');
+  }
+  free(root);
+  free(file);
+  return within;
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PUSHSIM_THREAD_SANITIZER 1
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#endif
+#endif
+
+void pushsim_lock_taken(const void *lock) {
+#ifdef PUSHSIM_THREAD_SANITIZER
+  __tsan_acquire((void *)lock);
+#else
+  (void)lock;
+#endif
+}
+
+void pushsim_lock_released(const void *lock) {
+#ifdef PUSHSIM_THREAD_SANITIZER
+  __tsan_release((void *)lock);
+#else
+  (void)lock;
+#endif
+}

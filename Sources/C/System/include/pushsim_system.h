@@ -10,6 +10,14 @@ static inline int pushsim_equal_at(const void *bytes, size_t offset, const void 
   return memcmp((const char *)bytes + offset, other, length) == 0;
 }
 
+// 1 where a file, its links followed, lies within a folder.
+int pushsim_file_is_within(const char *folder, const char *path);
+
+// Tells the thread sanitizer that a lock was taken or is let go. It does not see the waiting of Swift's Mutex, whose slow
+// path lies in a library that is not instrumented. Without the sanitizer they do nothing.
+void pushsim_lock_taken(const void *lock);
+void pushsim_lock_released(const void *lock);
+
 // Of the mathematical library.
 double pushsim_exp(double x);
 double pushsim_log(double x);

@@ -1,0 +1,302 @@
+import PushSimJSONText
+import PushSimWire
+
+/// Reads HAR files as real tools write them (contract cassettes.md, R1 to R17). It never crashes, and reads nothing
+/// outside the file's folder.
+package struct HARReader {
+    /// Reads a body that stands in a file of its own, by its path within the HAR's folder; nil where there is none, or
+    /// where it would lead out of the folder.
+    package typealias BodyFile = (String) -> [UInt8]?
+
+    private let bodyFile: BodyFile
+    private(set) var notes: [CassetteNote] = []
+
+    private init(_ bodyFile: @escaping BodyFile) { self.bodyFile = bodyFile }
+
+    /// - Parameter bodyFile: how `_file` bodies are read.
+    package static func read(
+        _ bytes: [UInt8], name: String, bodyFile: @escaping BodyFile = { _ in nil }
+    ) throws(CassetteError) -> Cassette {
+        var reader = HARReader(bodyFile)
+        let list = try reader.list(bytes, name)
+        var entries: [CassetteEntry] = []
+        for (index, value) in list.enumerated() {
+            if let entry = reader.entry(value, index + 1) { entries.append(entry) }
+        }
+        return Cassette(name: name, entries: entries, notes: reader.notes)
+    }
+
+    mutating func note(_ rule: String, _ entry: Int?, _ message: String) {
+        notes.append(CassetteNote(rule: rule, entry: entry, message: message))
+    }
+
+    // MARK: file
+
+    /// The entries: of a HAR, or of a bare array of them (R15).
+    private mutating func list(_ bytes: [UInt8], _ name: String) throws(CassetteError) -> [JSONValue] {
+        let document: JSONDocument
+        let text = try unwrapped(bytes, name)
+        do throws(JSONError) {
+            document = try JSONDocument(text)
+        } catch {
+            throw CassetteError("\(name):\(error.position.line):\(error.position.column): \(error.message)")
+        }
+        let root = document.root
+        if root.kind == .array {
+            note("R15", nil, "a bare array of entries")
+            return root.elements
+        }
+        guard root.kind == .object else {
+            throw CassetteError("\(name):1:1: this is no HAR: \(root.kindName) at the top")
+        }
+        let log = root.lenientMember("log") ?? root
+        guard let entries = log.lenientMember("entries"), entries.kind == .array else {
+            let place = log.position
+            throw CassetteError("\(name):\(place.line):\(place.column): this is no HAR: it has no log.entries")
+        }
+        return entries.elements
+    }
+
+    /// Without gzip, byte order mark and JSONP wrapper (R15).
+    private mutating func unwrapped(_ bytes: [UInt8], _ name: String) throws(CassetteError) -> [UInt8] {
+        var text = bytes
+        if text.count > 2, text[0] == 0x1F, text[1] == 0x8B {
+            // A file that unpacks to a thousand times its size is no HAR.
+            let limit = min(1 << 31, max(1 << 20, text.count * 1000))
+            guard let plain = try? Inflate.gzip(text, limit: limit) else {
+                throw CassetteError("\(name): the gzip file is damaged, or far too large when unpacked")
+            }
+            note("R15", nil, "a gzip file")
+            text = plain
+        }
+        if text.starts(with: [0xEF, 0xBB, 0xBF]) {
+            note("R15", nil, "a byte order mark")
+            text.removeFirst(3)
+        }
+        guard let first = text.firstIndex(where: { $0 > 32 }), text[first] != 123, text[first] != 91,
+            let open = text.firstIndex(of: 40), let close = text.lastIndex(of: 41), open < close,
+            text[first..<open].allSatisfy({ $0 == 46 || $0 == 95 || $0 == 36 || ($0 | 32 >= 97 && $0 | 32 <= 122) })
+        else { return text }
+        note("R15", nil, "a JSONP wrapper")
+        return Array(text[(open + 1)..<close])
+    }
+
+    // MARK: entries
+
+    private mutating func entry(_ value: JSONValue, _ number: Int) -> CassetteEntry? {
+        guard value.kind == .object, let request = value.lenientMember("request") else {
+            note("R2", number, "no request: skipped")
+            return nil
+        }
+        var headers = self.headers(request.lenientMember("headers"), number)
+        let pseudo = headers.filter { $0.name.first == Byte.colon }
+        headers.removeAll { $0.name.first == Byte.colon }
+        func pseudoValue(_ name: String) -> [UInt8]? { pseudo.first(name) }
+        guard let url = url(request, pseudoValue, number) else { return nil }
+        let method = request.lenientMember("method")?.lenientText ?? pseudoValue(":method") ?? Array("GET".utf8)
+        if let reason = Self.skipReason(method, url, value) {
+            note("R13", number, "\(reason): skipped")
+            return nil
+        }
+        guard let outcome = outcome(value, number) else { return nil }
+        let body = requestBody(request.lenientMember("postData"), number)
+        // What says how the body was framed is true of other bytes.
+        headers.removeAll { Self.isFraming($0.name) }
+        var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
+        let direction = value.lenientMember("_pushsim")?.lenientMember("direction")?.string
+        entry.isDelivery = direction == "delivery"
+        return entry
+    }
+
+    private mutating func url(
+        _ request: JSONValue, _ pseudo: (String) -> [UInt8]?, _ number: Int
+    ) -> RecordedURL? {
+        guard let text = request.lenientMember("url")?.stringBytes, !text.isEmpty else {
+            note("R2", number, "no URL: skipped")
+            return nil
+        }
+        if let url = RecordedURL(text) { return url }
+        // Without an authority the pseudo-headers may know it (R6).
+        if text.first == Byte.slash, let authority = pseudo(":authority") {
+            let scheme = pseudo(":scheme") ?? Array("https".utf8)
+            return RecordedURL(scheme + Array("://".utf8) + authority + text)
+        }
+        let scheme = text.prefix { $0 != Byte.colon }.map(Byte.lowercased).text
+        if ["data", "blob", "about", "javascript"].contains(scheme) {
+            note("R13", number, "\(scheme): URL: skipped")
+        } else {
+            note("R2", number, "\"\(text.prefix(80).map { $0 }.text)\" is no URL: skipped")
+        }
+        return nil
+    }
+
+    private static func skipReason(_ method: [UInt8], _ url: RecordedURL, _ value: JSONValue) -> String? {
+        if method == Array("CONNECT".utf8) { return "CONNECT" }
+        let scheme = url.scheme.text
+        if scheme == "ws" || scheme == "wss" { return "WebSocket" }
+        if scheme != "http", scheme != "https" { return "\(scheme): URL" }
+        if value.lenientMember("_resourceType")?.string == "websocket"
+            || value.lenientMember("response")?.lenientMember("status")?.lenientInt == 101
+        {
+            return "WebSocket"
+        }
+        return nil
+    }
+
+    static func isFraming(_ name: [UInt8]) -> Bool {
+        ["content-encoding", "transfer-encoding", "content-length"].contains { name.equalsIgnoringCase(Array($0.utf8)) }
+    }
+
+    /// A newline in a value is several headers; Set-Cookie joined by `, ` is split where a new cookie begins (R7).
+    mutating func headers(_ value: JSONValue?, _ number: Int) -> [HeaderField] {
+        var fields: [HeaderField] = []
+        for element in value?.lenientElements ?? [] {
+            guard let name = element.lenientMember("name")?.lenientText?.trimmed, !name.isEmpty else { continue }
+            let text = element.lenientMember("value")?.lenientText ?? []
+            let lines = text.split(whereSeparator: { $0 == 10 || $0 == 13 }).map { Array($0).trimmed }
+            if lines.count > 1 { note("R7", number, "\(name.text) holds several lines") }
+            for line in lines.isEmpty ? [[]] : lines {
+                let isCookie = name.equalsIgnoringCase(Array("set-cookie".utf8))
+                let parts = isCookie ? Self.cookies(line) : [line]
+                if parts.count > 1 { note("R7", number, "Set-Cookie holds \(parts.count) cookies") }
+                for part in parts {
+                    guard name.first == Byte.colon || HeaderField.isName(name), HeaderField.isValue(part) else {
+                        note("R7", number, "\(name.text) is no header that HTTP allows: left out")
+                        continue
+                    }
+                    fields.append(HeaderField(name, part))
+                }
+            }
+        }
+        return fields
+    }
+
+    /// Split at `, name=` only: the comma of a date is followed by a space and a number.
+    private static func cookies(_ text: [UInt8]) -> [[UInt8]] {
+        var parts: [[UInt8]] = []
+        var start = 0
+        var index = 0
+        while index + 1 < text.count {
+            if text[index] == Byte.comma, text[index + 1] == Byte.space {
+                let name = text[(index + 2)...].prefix { $0 != 61 && $0 != 59 && $0 != Byte.comma && $0 != Byte.space }
+                let end = index + 2 + name.count
+                if !name.isEmpty, end < text.count, text[end] == 61 {
+                    parts.append(Array(text[start..<index]))
+                    start = index + 2
+                }
+            }
+            index += 1
+        }
+        return parts + [Array(text[start...])]
+    }
+
+    // MARK: bodies
+
+    private mutating func requestBody(_ value: JSONValue?, _ number: Int) -> CassetteEntry.Body {
+        guard let value else { return .bytes([]) }
+        let type = value.lenientMember("mimeType")?.lenientText ?? []
+        let text = value.lenientMember("text")?.lenientText ?? []
+        if !text.isEmpty || value.lenientMember("_file") != nil {
+            return decoded(value, text, type, number)
+        }
+        // Rebuilt from the list where the text is missing (R10).
+        let pairs = (value.lenientMember("params")?.lenientElements ?? []).compactMap { param -> [UInt8]? in
+            guard let name = param.lenientMember("name")?.lenientText, !name.isEmpty else { return nil }
+            return name + [61] + (param.lenientMember("value")?.lenientText ?? [])
+        }
+        if !pairs.isEmpty { note("R10", number, "the body is rebuilt from its params") }
+        return .bytes(Array(pairs.joined(separator: [38])))
+    }
+
+    private mutating func decoded(
+        _ value: JSONValue, _ text: [UInt8], _ type: [UInt8], _ number: Int
+    ) -> CassetteEntry.Body {
+        if let file = value.lenientMember("_file")?.string {
+            guard let bytes = bodyFile(file) else {
+                note("R16", number, "the body \"\(file)\" is not in the folder of the HAR")
+                return .notCaptured
+            }
+            return .bytes(bytes)
+        }
+        let encoding = value.lenientMember("encoding")?.string?.lowercased()
+        var bytes: [UInt8]
+        if encoding == "base64" {
+            guard let octets = LenientText.base64(text) else {
+                note("R4", number, "the body is no base64: not captured")
+                return .notCaptured
+            }
+            bytes = octets
+        } else {
+            bytes = LenientText.encode(text, type)
+        }
+        // Bodies are decoded already; one that still is gzip is decoded once (R5).
+        if bytes.count > 2, bytes[0] == 0x1F, bytes[1] == 0x8B, !type.text.contains("gzip"),
+            let plain = try? Inflate.gzip(bytes, limit: max(1 << 20, bytes.count * 1000))
+        {
+            note("R5", number, "the body was gzip still")
+            bytes = plain
+        }
+        return .bytes(bytes)
+    }
+
+    // MARK: outcomes
+
+    private mutating func outcome(_ value: JSONValue, _ number: Int) -> CassetteEntry.Outcome? {
+        let response = value.lenientMember("response")
+        let status = response?.lenientMember("status")?.lenientInt ?? 0
+        if let own = value.lenientMember("_pushsim")?.lenientMember("failure")?.string {
+            return .failure(ownFailure(own, value, response, status, number))
+        }
+        let error = (value.lenientMember("_error") ?? response?.lenientMember("_error"))?.string
+        guard (100...599).contains(status), error?.isEmpty ?? true, let response else {
+            note("R11", number, "a failure\(error.map { " (\($0))" } ?? ""): skipped")
+            return nil
+        }
+        return .answer(answer(response, status, number))
+    }
+
+    private mutating func ownFailure(
+        _ name: String, _ value: JSONValue, _ response: JSONValue?, _ status: Int, _ number: Int
+    ) -> CassetteEntry.Failure {
+        switch name {
+        case "refused": return .refused
+        case "timeout": return .timeout
+        case "reset": return .reset
+        case "closed": return .closed
+        case "cut":
+            guard let response else { return .closed }
+            let declared = value.lenientMember("_pushsim")?.lenientMember("declared")?.lenientInt ?? 0
+            return .cut(answer(response, status, number), declared: declared)
+        default: return .other(name)
+        }
+    }
+
+    private mutating func answer(_ response: JSONValue, _ status: Int, _ number: Int) -> CassetteEntry.Answer {
+        var headers = self.headers(response.lenientMember("headers"), number).filter { $0.name.first != Byte.colon }
+        headers.removeAll { Self.isFraming($0.name) }
+        let text = response.lenientMember("statusText")?.lenientText.flatMap { HeaderField.isValue($0) ? $0 : nil }
+        var answer = CassetteEntry.Answer(
+            status: status, statusText: text?.isEmpty ?? true ? nil : text, headers: headers,
+            body: responseBody(response, status, number))
+        if status == 304, !answer.body.octets.isEmpty {
+            note("R12", number, "the body of a 304 is the browser's copy: left out")
+            answer.body = .bytes([])
+        }
+        return answer
+    }
+
+    private mutating func responseBody(_ response: JSONValue, _ status: Int, _ number: Int) -> CassetteEntry.Body {
+        let content = response.lenientMember("content")
+        let type = content?.lenientMember("mimeType")?.lenientText ?? []
+        if let content, content.lenientMember("text") != nil || content.lenientMember("_file") != nil {
+            return decoded(content, content.lenientMember("text")?.lenientText ?? [], type, number)
+        }
+        // A body that is not there: none where the size says so or the status has none, else not captured (R11).
+        let size = content?.lenientMember("size")?.lenientInt ?? response.lenientMember("bodySize")?.lenientInt
+        if size == 0 || status == 204 || status == 304 || status < 200 || (300...399).contains(status) {
+            return .bytes([])
+        }
+        note("R11", number, "the body was not captured")
+        return .notCaptured
+    }
+}
