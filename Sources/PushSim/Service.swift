@@ -164,7 +164,7 @@ package final class Service: RequestHandler {
             else { return nil }
             return answer(entry, &world, closes: true)
         }
-        if let script { exchange.finish(script) }
+        if let script { finish(exchange, script, scope) }
     }
 
     package func requestArrived(_ exchange: Exchange) {
@@ -195,7 +195,20 @@ package final class Service: RequestHandler {
             if !entry.isDecided { world.decide(entry) }
             return answer(entry, &world)
         }
+        finish(exchange, script, scope)
+    }
+
+    /// A script that waits is under way from the moment that the journal shows its call, so that nobody who has seen the
+    /// call can move the clock past a wait that is not on it yet.
+    private func underway(_ script: WireScript, _ world: inout World) -> WireScript {
+        if script.hasWait { world.takeOff() }
+        return script
+    }
+
+    private func finish(_ exchange: Exchange, _ script: WireScript, _ scope: Scope) {
+        let owes = script.hasWait
         exchange.finish(script)
+        if owes { scope.settled() }
     }
 
     func addStub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
@@ -212,7 +225,7 @@ package final class Service: RequestHandler {
             if !entry.isDecided { world.decide(entry) }
             return (entry, entry.decision.map { _ in answer(entry, &world) })
         }
-        if let faulty { return _ = exchange.finish(faulty) }
+        if let faulty { return finish(exchange, faulty, scope) }
         let given = stub.answer(RecordedCall(entry))
         exchange.finish(scope.run { world in WireScript(write(Answer(given.response), entry, &world, false)) })
     }
@@ -259,9 +272,17 @@ package final class Service: RequestHandler {
     private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
             let answer = backendAnswer(entry.call, &world)
-            if answer.connection != nil || answer.wire != nil { return failed(answer, entry, &world, closes) }
+            if answer.connection != nil || answer.wire != nil {
+                return underway(failed(answer, entry, &world, closes), &world)
+            }
             return WireScript(write(answer, entry, &world, closes))
         }
+        return underway(scripted(actions, entry, &world, closes), &world)
+    }
+
+    private func scripted(
+        _ actions: Actions, _ entry: JournalEntry, _ world: inout World, _ closes: Bool
+    ) -> WireScript {
         let call = entry.call
         let state = state(call, world)
         if let what = actions.lose { state?.lose(what, call, &world) }

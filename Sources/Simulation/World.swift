@@ -105,6 +105,9 @@ package struct World {
         }
     }
 
+    /// Something is under way that an advance waits for, until `Scope.settled`.
+    package mutating func takeOff() { flights.count += 1 }
+
     /// Tells those who wait for deliveries, where none is under way.
     mutating func tellLanded() {
         guard flights.count == 0, !flights.waiting.isEmpty else { return }

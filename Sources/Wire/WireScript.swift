@@ -37,6 +37,12 @@ package struct WireScript: Sendable {
 
     package init(_ answer: (bytes: [UInt8], end: End)) { self.init(answer.bytes, end: answer.end) }
 
+    package var hasWait: Bool {
+        steps.contains { step in
+            if case .wait = step { true } else { false }
+        }
+    }
+
     /// All bytes, without the waits between them.
     package var bytes: [UInt8] {
         steps.reduce(into: []) { bytes, step in
