@@ -29,6 +29,7 @@ let package = Package(
     products: [
         .library(name: "PushSim", targets: ["PushSim"]),
         .library(name: "PushSimTesting", targets: ["PushSimTesting"]),
+        .library(name: "PushSimRecorder", targets: ["PushSimRecorder"]),
         .executable(name: "pushsim", targets: ["PushSimCommand"]),
     ],
     targets: [
@@ -37,6 +38,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CPushSimOpenSSL", path: "Sources/C/OpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CPushSimZlib", path: "Sources/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "CPushSimCurl", path: "Sources/C/Curl"),
         part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
         part("JSONText", []),
         part(
@@ -56,7 +58,9 @@ let package = Package(
         part(
             "Push", path: "Backends/Push",
             ["PushSimSimulation", "PushSimWire", "PushSimJSONText"]),
-        part("Cassettes", ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
+        part(
+            "Cassettes",
+            ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "CPushSimSystem"]),
         part(
             "", path: "PushSim", resources: [.embedInCode("profiles")],
             [
@@ -66,10 +70,11 @@ let package = Package(
                 "PushSimWebPush", "CPushSimSystem",
             ]),
         part("Testing", ["PushSim"]),
+        part("Recorder", ["PushSim", "PushSimCassettes", "PushSimWire", "CPushSimCurl", "CPushSimSystem"]),
         .executableTarget(
             name: "PushSimCommand",
             dependencies: [
-                "PushSim", "PushSimCassettes", "PushSimJSONText", "PushSimFaults", "PushSimSimulation",
+                "PushSim", "PushSimRecorder", "PushSimCassettes", "PushSimJSONText", "PushSimFaults", "PushSimSimulation",
                 "PushSimWebPush", "PushSimWire",
                 "CPushSimSystem",
             ],
@@ -91,6 +96,9 @@ let package = Package(
         tests("Simulation", ["PushSimSimulation", "PushSimWire", "PushSimWebPush"]),
         tests("Faults", ["PushSimFaults", "PushSim", "PushSimSimulation"]),
         tests("Cassettes", ["PushSimCassettes", "PushSim", "PushSimWire"]),
+        tests(
+            "Recorder",
+            ["PushSimRecorder", "PushSimCassettes", "PushSim", "PushSimWire", "PushSimJSONText", "CPushSimSystem"]),
         tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults"]),
     ],
     swiftLanguageModes: [.v6]

@@ -6,12 +6,27 @@ package struct Cassette: Sendable {
     package var entries: [CassetteEntry]
     /// What was skipped or mended while reading.
     package var notes: [CassetteNote]
+    /// What `log._pushsim` says of the whole.
+    package var about = CassetteAbout()
 
     package init(name: String, entries: [CassetteEntry] = [], notes: [CassetteNote] = []) {
         self.name = name
         self.entries = entries
         self.notes = notes
     }
+}
+
+/// What a cassette of our own says of itself, in `log._pushsim`.
+package struct CassetteAbout: Hashable, Sendable {
+    /// Whether PushSim wrote the file, so that headers and bodies are as they were on the wire.
+    package var isOwn = false
+    /// Redaction rules as they were given.
+    package var redact: [String] = []
+    package var match = MatchRules()
+    /// Nanoseconds since 1970; only with `--timings`.
+    package var recordedAt: Int64?
+
+    package init() {}
 }
 
 /// One exchange.
@@ -26,13 +41,34 @@ package struct CassetteEntry: Sendable {
         }
     }
 
+    /// A head without a body that came before the answer: 103 and its kind.
+    package struct Interim: Hashable, Sendable {
+        package var status: Int
+        package var statusText: [UInt8]
+        package var headers: [HeaderField]
+
+        package init(status: Int, statusText: [UInt8], headers: [HeaderField]) {
+            self.status = status
+            self.statusText = statusText
+            self.headers = headers
+        }
+    }
+
     package struct Answer: Hashable, Sendable {
         package var status: Int
         /// As received; nil takes the usual one.
         package var statusText: [UInt8]?
-        /// Without those that say how the body was framed.
+        package var httpVersion = Array<UInt8>("HTTP/1.1")
+        /// Of an own recording as they came; else without those that say how the body was framed.
         package var headers: [HeaderField]
+        /// Without chunks and coding.
         package var body: Body
+        /// The body under its content coding.
+        package var encodedBody: [UInt8]?
+        /// Octets of each chunk where the body came in chunks.
+        package var chunks: [Int]?
+        package var trailers: [HeaderField] = []
+        package var interim: [Interim] = []
 
         package init(status: Int, statusText: [UInt8]? = nil, headers: [HeaderField] = [], body: Body) {
             self.status = status
@@ -42,15 +78,35 @@ package struct CassetteEntry: Sendable {
         }
     }
 
-    /// What the client met instead of an answer.
-    package enum Failure: Hashable, Sendable {
-        case refused, timeout, reset
-        /// The connection closed before any answer.
-        case closed
-        /// A body that ended after so many octets of those that were declared.
-        case cut(Answer, declared: Int)
-        /// Told by another tool, in words.
-        case other(String)
+    /// What the client met instead of an answer, or in the midst of one.
+    package struct Failure: Hashable, Sendable {
+        package enum Kind: String, Sendable, CaseIterable {
+            case refused, dns, tls, timeout, reset
+            /// The connection closed before any answer.
+            case closed
+            /// It closed in the middle of one.
+            case cut
+            /// The answer was no HTTP.
+            case malformed
+            /// The client left before the end.
+            case clientLeft
+            /// Told by another tool, in words.
+            case other
+        }
+
+        package var kind: Kind
+        /// What had come by then.
+        package var answer: Answer?
+        /// How long the body was said to be, where only that is known.
+        package var declared: Int?
+        package var detail = ""
+
+        package init(_ kind: Kind, answer: Answer? = nil, declared: Int? = nil, detail: String = "") {
+            self.kind = kind
+            self.answer = answer
+            self.declared = declared
+            self.detail = detail
+        }
     }
 
     package enum Outcome: Hashable, Sendable {
@@ -58,12 +114,29 @@ package struct CassetteEntry: Sendable {
         case failure(Failure)
     }
 
+    /// Nanoseconds from the beginning of the recording, and from there to the first and last octet of the answer.
+    package struct Timing: Hashable, Sendable {
+        package var start: Int64
+        package var wait: Int64
+        package var receive: Int64
+
+        package init(start: Int64, wait: Int64, receive: Int64) {
+            self.start = start
+            self.wait = wait
+            self.receive = receive
+        }
+    }
+
     package var method: [UInt8]
     package var url: RecordedURL
+    package var httpVersion = Array<UInt8>("HTTP/1.1")
     package var headers: [HeaderField]
     package var body: Body
     package var outcome: Outcome
     package var isDelivery = false
+    package var timing: Timing?
+    /// What is compared of this entry's request otherwise than of the others'.
+    package var match: MatchRules?
 
     package init(
         method: [UInt8], url: RecordedURL, headers: [HeaderField], body: Body, outcome: Outcome
@@ -75,8 +148,41 @@ package struct CassetteEntry: Sendable {
         self.outcome = outcome
     }
 
+    /// What was answered, wholly or in part.
+    package var answer: Answer? {
+        get {
+            switch outcome {
+            case .answer(let answer): answer
+            case .failure(let failure): failure.answer
+            }
+        }
+        set {
+            switch outcome {
+            case .answer: if let newValue { outcome = .answer(newValue) }
+            case .failure(var failure):
+                failure.answer = newValue
+                outcome = .failure(failure)
+            }
+        }
+    }
+
     /// One line, for people.
     package var line: String { "\(method.text) \(url.target.text)" }
+}
+
+extension CassetteEntry.Answer {
+    package var isChunked: Bool {
+        headers.first("transfer-encoding").map { $0.map(Byte.lowercased).text.contains("chunked") } ?? false
+    }
+
+    /// Whether the next request may follow on the connection.
+    package func keepsConnection(isHead: Bool) -> Bool {
+        let isOld = httpVersion == Array("HTTP/1.0".utf8)
+        let said = headers.first("connection")?.map(Byte.lowercased).text ?? ""
+        if said.contains("close") || isOld && !said.contains("keep-alive") { return false }
+        let hasNoBody = isHead || status == 204 || status == 304
+        return hasNoBody || isChunked || headers.first("content-length") != nil
+    }
 }
 
 /// The URL of a recorded request, raw.

@@ -1,4 +1,5 @@
 import PushSimJSONText
+import PushSimWebPush
 import PushSimWire
 
 /// Reads HAR files as real tools write them (contract cassettes.md, R1 to R17). It never crashes, and reads nothing
@@ -10,6 +11,8 @@ package struct HARReader {
 
     private let bodyFile: BodyFile
     private(set) var notes: [CassetteNote] = []
+    /// What the file says of itself, where PushSim wrote it: then nothing needs to be mended.
+    private(set) var about = CassetteAbout()
 
     private init(_ bodyFile: @escaping BodyFile) { self.bodyFile = bodyFile }
 
@@ -23,7 +26,9 @@ package struct HARReader {
         for (index, value) in list.enumerated() {
             if let entry = reader.entry(value, index + 1) { entries.append(entry) }
         }
-        return Cassette(name: name, entries: entries, notes: reader.notes)
+        var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
+        cassette.about = reader.about
+        return cassette
     }
 
     mutating func note(_ rule: String, _ entry: Int?, _ message: String) {
@@ -53,6 +58,14 @@ package struct HARReader {
         guard let entries = log.lenientMember("entries"), entries.kind == .array else {
             let place = log.position
             throw CassetteError("\(name):\(place.line):\(place.column): this is no HAR: it has no log.entries")
+        }
+        if let own = log.lenientMember("_pushsim") {
+            do throws(CassetteError) {
+                about = try CassetteAbout(own)
+            } catch {
+                let place = own.position
+                throw CassetteError("\(name):\(place.line):\(place.column): log._pushsim: \(error)")
+            }
         }
         return entries.elements
     }
@@ -101,17 +114,20 @@ package struct HARReader {
         guard let outcome = outcome(value, number) else { return nil }
         let body = requestBody(request.lenientMember("postData"), number)
         // What says how the body was framed is true of other bytes.
-        headers.removeAll { Self.isFraming($0.name) }
+        if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
         var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
-        let direction = value.lenientMember("_pushsim")?.lenientMember("direction")?.string
-        entry.isDelivery = direction == "delivery"
+        let own = value.lenientMember("_pushsim")
+        entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
+        if about.isOwn { addOwn(own, value, &entry, number) }
         return entry
     }
 
     private mutating func url(
         _ request: JSONValue, _ pseudo: (String) -> [UInt8]?, _ number: Int
     ) -> RecordedURL? {
-        guard let text = request.lenientMember("url")?.stringBytes, !text.isEmpty else {
+        guard let text = request.lenientMember("_url64")?.base64Bytes ?? request.lenientMember("url")?.stringBytes,
+            !text.isEmpty
+        else {
             note("R2", number, "no URL: skipped")
             return nil
         }
@@ -150,6 +166,7 @@ package struct HARReader {
     /// A newline in a value is several headers; Set-Cookie joined by `, ` is split where a new cookie begins (R7).
     mutating func headers(_ value: JSONValue?, _ number: Int) -> [HeaderField] {
         var fields: [HeaderField] = []
+        if about.isOwn { return ownHeaders(value) }
         for element in value?.lenientElements ?? [] {
             guard let name = element.lenientMember("name")?.lenientText?.trimmed, !name.isEmpty else { continue }
             let text = element.lenientMember("value")?.lenientText ?? []
@@ -216,10 +233,17 @@ package struct HARReader {
                 note("R16", number, "the body \"\(file)\" is not in the folder of the HAR")
                 return .notCaptured
             }
+            let name = file.split(separator: "/").last.map { Array($0.utf8) } ?? []
+            if about.isOwn, name.count == 64, Hex.bytes(Digest.sha256(bytes)) != name {
+                note("digest", number, "the body \"\(file)\" has been changed by hand")
+            }
             return .bytes(bytes)
         }
         let encoding = value.lenientMember("encoding")?.string?.lowercased()
         var bytes: [UInt8]
+        if about.isOwn {
+            return encoding == "base64" ? LenientText.base64(text).map { .bytes($0) } ?? .notCaptured : .bytes(text)
+        }
         if encoding == "base64" {
             guard let octets = LenientText.base64(text) else {
                 note("R4", number, "the body is no base64: not captured")
@@ -258,22 +282,18 @@ package struct HARReader {
     private mutating func ownFailure(
         _ name: String, _ value: JSONValue, _ response: JSONValue?, _ status: Int, _ number: Int
     ) -> CassetteEntry.Failure {
-        switch name {
-        case "refused": return .refused
-        case "timeout": return .timeout
-        case "reset": return .reset
-        case "closed": return .closed
-        case "cut":
-            guard let response else { return .closed }
-            let declared = value.lenientMember("_pushsim")?.lenientMember("declared")?.lenientInt ?? 0
-            return .cut(answer(response, status, number), declared: declared)
-        default: return .other(name)
+        guard let kind = CassetteEntry.Failure.Kind(rawValue: name) else {
+            return .init(.other, detail: name)
         }
+        var failure = CassetteEntry.Failure(kind)
+        if (100...599).contains(status), let response { failure.answer = answer(response, status, number) }
+        failure.declared = value.lenientMember("_pushsim")?.lenientMember("declared")?.lenientInt
+        return failure
     }
 
     private mutating func answer(_ response: JSONValue, _ status: Int, _ number: Int) -> CassetteEntry.Answer {
         var headers = self.headers(response.lenientMember("headers"), number).filter { $0.name.first != Byte.colon }
-        headers.removeAll { Self.isFraming($0.name) }
+        if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
         let text = response.lenientMember("statusText")?.lenientText.flatMap { HeaderField.isValue($0) ? $0 : nil }
         var answer = CassetteEntry.Answer(
             status: status, statusText: text?.isEmpty ?? true ? nil : text, headers: headers,

@@ -24,6 +24,8 @@ extension JSONValue {
         }
     }
 
+    var base64Bytes: [UInt8]? { stringBytes.flatMap { LenientText.base64($0) } }
+
     /// The elements of an array, or an object that stands where an array should (R8).
     var lenientElements: [JSONValue] {
         switch kind {

@@ -10,28 +10,75 @@ package struct RequestMeaning: Sendable {
     package let query: [(name: [UInt8], value: [UInt8])]
     package let body: [UInt8]
     package let mediaType: [UInt8]
+    let headers: [HeaderField]
+    var rules = MatchRules()
 
     package init(method: [UInt8], path: [UInt8], query: [UInt8]?, headers: [HeaderField], body: [UInt8]) {
         self.method = method
         self.path = Self.upperEscapes(path)
         self.query = Self.pairs(query ?? [])
+        self.headers = headers
         mediaType = headers.first("content-type") ?? []
-        let isGzip = headers.first("content-encoding")?.equalsIgnoringCase(Array("gzip".utf8)) ?? false
-        self.body = isGzip ? (try? Inflate.gzip(body, limit: 64 << 20)) ?? body : body
+        let coding = headers.first("content-encoding").flatMap { ContentCoding($0) }
+        self.body = coding.flatMap { try? $0.decode(body, limit: 64 << 20) } ?? body
     }
 
-    package init(_ entry: CassetteEntry) {
-        self.init(
-            method: entry.method, path: entry.url.path, query: entry.url.query, headers: entry.headers,
-            body: entry.body.octets)
+    /// - Parameter rules: of the cassette; those of the entry go before.
+    package init(_ entry: CassetteEntry, _ rules: MatchRules) {
+        method = entry.method
+        path = Self.upperEscapes(entry.url.path)
+        query = Self.pairs(entry.url.query ?? [])
+        headers = entry.headers
+        mediaType = headers.first("content-type") ?? []
+        body = entry.body.octets
+        self.rules = entry.match ?? rules
     }
 
-    /// What entries are looked up by: where a path has placeholders, only the method is sure.
-    var key: ByteKey {
-        Template(path).hasPlaceholders ? Self.open(method) : ByteKey(method + [Byte.space] + path)
+    /// Whether requests that mean the same are known by `canonical`: nothing stands for something else, and nothing is
+    /// compared otherwise than usual.
+    var isClosed: Bool {
+        rules.isUsual && !Template.mayHavePlaceholders(path) && !Template.mayHavePlaceholders(body)
+            && !query.contains { Template.mayHavePlaceholders($0.value) || Template.mayHavePlaceholders($0.name) }
     }
 
-    static func open(_ method: [UInt8]) -> ByteKey { ByteKey(method + Array(" *".utf8)) }
+    /// The same octets for requests that mean the same.
+    var canonical: ByteKey {
+        var out: [UInt8] = []
+        func add(_ part: [UInt8]) {
+            out += Array("\(part.count):".utf8)
+            out += part
+        }
+        add(method)
+        add(path)
+        add(Self.canonical(query))
+        switch kind {
+        case .json:
+            add([106])
+            add((try? JSONDocument(body)).map { JSONComparison.canonical($0.root) } ?? body)
+        case .form:
+            add([102])
+            add(Percent.form(body).map { Self.canonical($0) } ?? body)
+        case .multipart(let boundary):
+            add([109])
+            for part in Self.parts(body, boundary) { add(part) }
+        case .other:
+            add([111])
+            add(body)
+        }
+        return ByteKey(out)
+    }
+
+    /// By name; equal names stay in order.
+    private static func canonical(_ pairs: [(name: [UInt8], value: [UInt8])]) -> [UInt8] {
+        let sorted = pairs.enumerated().sorted { left, right in
+            left.element.name.isSame(as: right.element.name)
+                ? left.offset < right.offset
+                : left.element.name.lexicographicallyPrecedes(right.element.name)
+        }
+        return sorted.flatMap { pair in
+            Array("\(pair.element.name.count),\(pair.element.value.count):".utf8) + pair.element.name + pair.element.value
+        }
+    }
 
     /// Raw names and values, in order: `%2B` and `+` differ.
     private static func pairs(_ query: [UInt8]) -> [(name: [UInt8], value: [UInt8])] {
@@ -58,13 +105,28 @@ package struct RequestMeaning: Sendable {
     /// What of a request is not as recorded, field by field; binds the placeholders of those that are.
     package func differences(_ request: RequestMeaning, _ bound: inout [ByteKey: [UInt8]]) -> [String] {
         var found: [String] = []
-        if !method.isSame(as: request.method) { found.append("method: \(method.text) against \(request.method.text)") }
-        if !Self.matchesPath(path, request.path, &bound) {
+        if rules.method, !method.isSame(as: request.method) {
+            found.append("method: \(method.text) against \(request.method.text)")
+        }
+        if rules.path, !Self.matchesPath(path, request.path, &bound) {
             found.append("path: \(path.text) against \(request.path.text)")
         }
-        if let difference = queryDifference(request, &bound) { found.append(difference) }
+        if rules.query, let difference = queryDifference(request, &bound) { found.append(difference) }
+        for name in rules.headers {
+            let (wanted, given) = (Self.values(headers, name), Self.values(request.headers, name))
+            let isSame = wanted.count == given.count && zip(wanted, given).allSatisfy { Template($0).matches($1, &bound) }
+            if !isSame { found.append("header \(name.text): \(Self.shown(wanted)) against \(Self.shown(given))") }
+        }
         if let difference = bodyDifference(request, &bound) { found.append(difference) }
         return found
+    }
+
+    private static func values(_ fields: [HeaderField], _ name: [UInt8]) -> [[UInt8]] {
+        fields.filter { $0.isNamed(name) }.map(\.value)
+    }
+
+    private static func shown(_ values: [[UInt8]]) -> String {
+        values.isEmpty ? "nothing" : values.map(\.text).joined(separator: ", ")
     }
 
     /// Segment by segment, so that a placeholder never takes in a slash.
@@ -75,7 +137,8 @@ package struct RequestMeaning: Sendable {
             other.split(separator: Byte.slash, omittingEmptySubsequences: false)
         )
         guard wanted.count == given.count else { return false }
-        for (left, right) in zip(wanted, given) where !Template(Array(left)).matches(Array(right), &bound) {
+        for (left, right) in zip(wanted, given)
+        where !Template(Array(left), in: .url).matches(Array(right), &bound) {
             return false
         }
         return true
@@ -83,12 +146,18 @@ package struct RequestMeaning: Sendable {
 
     /// As a multiset, order kept among equal names.
     private func queryDifference(_ request: RequestMeaning, _ bound: inout [ByteKey: [UInt8]]) -> String? {
-        Self.difference(query, request.query, "query", &bound)
+        guard !rules.ignoreQuery.isEmpty else {
+            return Self.difference(query, request.query, "query", .url, &bound)
+        }
+        func counted(_ pairs: [(name: [UInt8], value: [UInt8])]) -> [(name: [UInt8], value: [UInt8])] {
+            pairs.filter { pair in !rules.ignoreQuery.contains { $0.isSame(as: pair.name) } }
+        }
+        return Self.difference(counted(query), counted(request.query), "query", .url, &bound)
     }
 
     private static func difference(
         _ own: [(name: [UInt8], value: [UInt8])], _ other: [(name: [UInt8], value: [UInt8])], _ what: String,
-        _ bound: inout [ByteKey: [UInt8]]
+        _ place: Template.Place, _ bound: inout [ByteKey: [UInt8]]
     ) -> String? {
         var names: [[UInt8]] = []
         for pair in own + other where !names.contains(where: { $0.isSame(as: pair.name) }) { names.append(pair.name) }
@@ -97,12 +166,8 @@ package struct RequestMeaning: Sendable {
             let given = other.filter { $0.name.isSame(as: name) }.map(\.value)
             let isSame =
                 wanted.count == given.count
-                && zip(wanted, given).allSatisfy { Template($0).matches($1, &bound) }
-            if !isSame {
-                let (left, right) = (wanted.map(\.text), given.map(\.text))
-                return "\(what) \(name.text): \(left.isEmpty ? "nothing" : left.joined(separator: ", ")) against "
-                    + "\(right.isEmpty ? "nothing" : right.joined(separator: ", "))"
-            }
+                && zip(wanted, given).allSatisfy { Template($0, in: place).matches($1, &bound) }
+            if !isSame { return "\(what) \(name.text): \(shown(wanted)) against \(shown(given))" }
         }
         return nil
     }
@@ -135,13 +200,20 @@ package struct RequestMeaning: Sendable {
     }
 
     private func bodyDifference(_ request: RequestMeaning, _ bound: inout [ByteKey: [UInt8]]) -> String? {
+        switch rules.body {
+        case .ignore: return nil
+        case .bytes:
+            if Template(body).matches(request.body, &bound) { return nil }
+            return "body: \(Self.brief(body)) against \(Self.brief(request.body))"
+        case .meaning: break
+        }
         switch (kind, request.kind) {
         case (.json, .json):
             guard let own = try? JSONDocument(body), let other = try? JSONDocument(request.body) else { break }
-            return JSONMeaning.difference(own.root, other.root, &bound).map { "body differs at \($0)" }
+            return JSONMeaning.difference(own.root, other.root, rules.ignoreJSON, &bound).map { "body differs at \($0)" }
         case (.form, .form):
             guard let own = Percent.form(body), let other = Percent.form(request.body) else { break }
-            return Self.difference(own, other, "body", &bound)
+            return Self.difference(own, other, "body", .plain, &bound)
         case (.multipart(let own), .multipart(let other)):
             let (wanted, given) = (Self.parts(body, own), Self.parts(request.body, other))
             guard wanted.count == given.count else {
@@ -177,65 +249,5 @@ package struct RequestMeaning: Sendable {
             }
         }
         return parts
-    }
-}
-
-/// JSON by value, with placeholders in its texts.
-enum JSONMeaning {
-    /// Where the two differ first, and how.
-    static func difference(
-        _ own: JSONValue, _ other: JSONValue, _ bound: inout [ByteKey: [UInt8]]
-    ) -> String? {
-        // The common case needs no templates.
-        guard own.document.bytes.contains(123), hasPlaceholder(own.document.bytes) else {
-            return JSONComparison.difference(own, other)?.description
-        }
-        var path = JSONPath()
-        return compare(own, other, &path, &bound)
-    }
-
-    private static func hasPlaceholder(_ bytes: [UInt8]) -> Bool {
-        var index = 0
-        while index + 1 < bytes.count {
-            if bytes[index] == 123, bytes[index + 1] == 123 { return true }
-            index += 1
-        }
-        return false
-    }
-
-    private static func compare(
-        _ own: JSONValue, _ other: JSONValue, _ path: inout JSONPath, _ bound: inout [ByteKey: [UInt8]]
-    ) -> String? {
-        switch (own.kind, other.kind) {
-        case (.string, .string):
-            if Template(own.stringBytes ?? []).matches(other.stringBytes ?? [], &bound) { return nil }
-        case (.object, .object):
-            if own.firstDuplicate != nil || other.firstDuplicate != nil { break }
-            for member in own.members {
-                path.steps.append(.member(member.name))
-                defer { path.steps.removeLast() }
-                guard let value = other.member(member.key.stringBytes ?? []) else {
-                    return "\(path): \(member.value.sourceText) against nothing"
-                }
-                if let difference = compare(member.value, value, &path, &bound) { return difference }
-            }
-            for member in other.members where own.member(member.key.stringBytes ?? []) == nil {
-                path.steps.append(.member(member.name))
-                defer { path.steps.removeLast() }
-                return "\(path): nothing against \(member.value.sourceText)"
-            }
-            return nil
-        case (.array, .array):
-            let (left, right) = (own.elements, other.elements)
-            guard left.count == right.count else { break }
-            for index in left.indices {
-                path.steps.append(.element(index))
-                defer { path.steps.removeLast() }
-                if let difference = compare(left[index], right[index], &path, &bound) { return difference }
-            }
-            return nil
-        default: if JSONComparison.areEqual(own, other) { return nil }
-        }
-        return "\(path): \(own.sourceText) against \(other.sourceText)"
     }
 }

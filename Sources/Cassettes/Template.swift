@@ -1,68 +1,113 @@
 package import PushSimWire
 
-/// A recorded text in which `{{name.1}}` stands for a value that was redacted.
-package struct Template {
-    enum Part: Hashable {
+/// A recorded text in which `{{name.1}}` stands for a value that was redacted, and `{{name.1:base64}}` for the value in a
+/// coding beside that of its place.
+package struct Template: Sendable {
+    enum Part: Hashable, Sendable {
         case text([UInt8])
-        case placeholder([UInt8])
+        case placeholder([UInt8], [Coding])
+    }
+
+    /// How values are written where the text stands.
+    package enum Place: Sendable {
+        case plain, url, form, json
     }
 
     let parts: [Part]
+    private let place: Place
 
-    package init(_ recorded: [UInt8]) {
+    package init(_ recorded: [UInt8], in place: Place = .plain) {
+        self.place = place
+        guard Self.mayHavePlaceholders(recorded) else {
+            parts = [.text(recorded)]
+            return
+        }
         var parts: [Part] = []
-        var text: [UInt8] = []
+        var start = 0
         var index = 0
-        while index < recorded.count {
-            if let end = Self.placeholder(recorded, index) {
-                if !text.isEmpty { parts.append(.text(text)) }
-                text = []
-                parts.append(.placeholder(Array(recorded[(index + 2)..<(end - 2)])))
+        while index + 1 < recorded.count {
+            if recorded[index] == 123, recorded[index + 1] == 123, let end = Self.placeholder(recorded, index),
+                let part = Self.part(Array(recorded[(index + 2)..<(end - 2)]))
+            {
+                if start < index { parts.append(.text(Array(recorded[start..<index]))) }
+                parts.append(part)
                 index = end
+                start = end
             } else {
-                text.append(recorded[index])
                 index += 1
             }
         }
-        if !text.isEmpty || parts.isEmpty { parts.append(.text(text)) }
+        if start < recorded.count || parts.isEmpty { parts.append(.text(Array(recorded[start...]))) }
         self.parts = parts
     }
 
-    /// Where a placeholder that begins at `start` ends: letters, digits, `-`, `_`, a dot and a number.
+    static func mayHavePlaceholders(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBufferPointer { bytes in
+            var index = 1
+            while index < bytes.count {
+                if bytes[index] == 123, bytes[index - 1] == 123 { return true }
+                // A brace that is none may be the first of two.
+                index += bytes[index] == 123 ? 1 : 2
+            }
+            return false
+        }
+    }
+
+    /// Where a placeholder that begins at `start` ends.
     private static func placeholder(_ bytes: [UInt8], _ start: Int) -> Int? {
-        guard start + 4 < bytes.count, bytes[start] == 123, bytes[start + 1] == 123 else { return nil }
         var index = start + 2
-        var dot: Int?
         while index < bytes.count, bytes[index] != 125 {
             let byte = bytes[index]
-            if byte == 46 { dot = index }
-            guard byte == 45 || byte == 46 || byte == 95 || (48...57).contains(byte) || (97...122).contains(byte | 32)
+            guard
+                byte == 45 || byte == 46 || byte == 95 || byte == Byte.colon || (48...57).contains(byte)
+                    || (97...122).contains(byte | 32)
             else { return nil }
             index += 1
         }
-        guard let dot, dot > start + 2, dot + 1 < index, index + 1 < bytes.count, bytes[index + 1] == 125 else {
+        return index + 1 < bytes.count && bytes[index + 1] == 125 ? index + 2 : nil
+    }
+
+    /// A name, a dot, a number, and codings; nil where the text is none of that.
+    private static func part(_ text: [UInt8]) -> Part? {
+        let words = text.split(separator: Byte.colon, omittingEmptySubsequences: false)
+        guard let dot = words[0].lastIndex(of: 46), dot > 0, decimalDigits(words[0][(dot + 1)...]) != nil else {
             return nil
         }
-        return index + 2
+        var codings: [Coding] = []
+        for word in words.dropFirst() {
+            guard let coding = Coding(rawValue: Array(word).text) else { return nil }
+            codings.append(coding)
+        }
+        return .placeholder(Array(words[0]), codings)
     }
 
     package var hasPlaceholders: Bool {
         parts.contains { if case .placeholder = $0 { true } else { false } }
     }
 
-    /// Whether a value is of this form; what placeholders stand for is bound, and must be the same later.
+    /// Whether the text is one placeholder and nothing else.
+    var isPlaceholder: Bool { parts.count == 1 && hasPlaceholders }
+
+    var names: [[UInt8]] {
+        parts.compactMap { if case .placeholder(let name, _) = $0 { name } else { nil } }
+    }
+
+    // MARK: matching
+
+    /// Whether a value, with the coding of its place, is of this form; what placeholders stand for is bound, and must be
+    /// the same later.
     package func matches(_ value: [UInt8], _ bound: inout [ByteKey: [UInt8]]) -> Bool {
         guard hasPlaceholders else {
             guard case .text(let text) = parts.first else { return value.isEmpty }
             return text.isSame(as: value)
         }
         var trial = bound
-        guard Self.match(parts[...], value[...], &trial) else { return false }
+        guard match(parts[...], value[...], &trial) else { return false }
         bound = trial
         return true
     }
 
-    private static func match(
+    private func match(
         _ parts: ArraySlice<Part>, _ value: ArraySlice<UInt8>, _ bound: inout [ByteKey: [UInt8]]
     ) -> Bool {
         guard let first = parts.first else { return value.isEmpty }
@@ -70,33 +115,88 @@ package struct Template {
         case .text(let text):
             guard value.starts(with: text) else { return false }
             return match(parts.dropFirst(), value.dropFirst(text.count), &bound)
-        case .placeholder(let name):
-            if let known = bound[ByteKey(name)] {
-                guard value.starts(with: known) else { return false }
-                return match(parts.dropFirst(), value.dropFirst(known.count), &bound)
-            }
+        case .placeholder(let name, let codings):
+            // The last one takes all that is left: no need to try.
+            let least = parts.count == 1 ? max(1, value.count) : 1
             // The shortest value with which the rest still matches.
-            var count = 1
+            var count = least
             while count <= value.count {
                 var trial = bound
-                trial[ByteKey(name)] = Array(value.prefix(count))
-                if match(parts.dropFirst(), value.dropFirst(count), &trial) {
+                if bind(name, codings, Array(value.prefix(count)), &trial),
+                    match(parts.dropFirst(), value.dropFirst(count), &trial)
+                {
                     bound = trial
                     return true
                 }
-                count += 1
+                count = nextEnd(parts, value, after: count)
             }
             return false
         }
     }
 
+    /// Where the text that follows a placeholder stands next.
+    private func nextEnd(_ parts: ArraySlice<Part>, _ value: ArraySlice<UInt8>, after count: Int) -> Int {
+        guard parts.count > 1, case .text(let text) = parts[parts.startIndex + 1], let first = text.first else {
+            return count + 1
+        }
+        let rest = value.dropFirst(count + 1)
+        return (rest.firstIndex(of: first) ?? value.endIndex) - value.startIndex + (rest.isEmpty ? 1 : 0)
+    }
+
+    private func bind(
+        _ name: [UInt8], _ codings: [Coding], _ text: [UInt8], _ bound: inout [ByteKey: [UInt8]]
+    ) -> Bool {
+        var value = text
+        switch place {
+        case .url: value = Coding.percent.decode(value) ?? value
+        case .plain, .form, .json: break
+        }
+        for coding in codings {
+            guard let plain = coding.decode(value) else { return false }
+            value = plain
+        }
+        if let known = bound[ByteKey(name)] { return known.isSame(as: value) }
+        bound[ByteKey(name)] = value
+        return !value.isEmpty
+    }
+
+    // MARK: filling
+
     /// The text with what is bound in place of the placeholders, and a stand-in where nothing is.
     package func filled(_ bound: [ByteKey: [UInt8]]) -> [UInt8] {
-        parts.flatMap { part -> [UInt8] in
+        if parts.count == 1, case .text(let text) = parts[0] { return text }
+        var out: [UInt8] = []
+        for part in parts {
             switch part {
-            case .text(let text): text
-            case .placeholder(let name): bound[ByteKey(name)] ?? Array("pushsim-\(name.text)".utf8)
+            case .text(let text): out += text
+            case .placeholder(let name, let codings):
+                var value = bound[ByteKey(name)] ?? StandIn.value(name)
+                for coding in codings.reversed() { value = coding.encode(value) }
+                switch place {
+                case .plain: break
+                case .url, .form: value = Coding.percent.encode(value)
+                case .json: value = Coding.json.encode(value)
+                }
+                out += value
             }
+        }
+        return out
+    }
+}
+
+/// What stands for a secret that nobody has given: well-formed, and plainly none.
+enum StandIn {
+    static func value(_ name: [UInt8]) -> [UInt8] {
+        let text = name.text
+        let kind = text.prefix { $0 != "." }
+        switch kind {
+        case "email": return Array("pushsim-\(text)@example.com".utf8)
+        // {"alg":"none"} and {}.
+        case "jwt": return Array("eyJhbGciOiJub25lIn0.e30.\(text.filter { $0 != "." })".utf8)
+        case "endpoint": return Array("push/pushsim-\(text)".utf8)
+        // Sixteen octets.
+        case "auth-secret": return Array("cHVzaHNpbS1zdGFuZC1pbg".utf8)
+        default: return Array("pushsim-\(text)".utf8)
         }
     }
 }

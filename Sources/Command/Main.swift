@@ -43,6 +43,7 @@ enum Main {
         switch verb.name {
         case "serve": try Serve(arguments).run()
         case "push": try PushVerb.run(arguments)
+        case "record": try RecordVerb.run(arguments)
         case "replay": try ReplayVerb.run(arguments)
         case "cassette": try CassetteVerb.run(arguments)
         case "faults": try FaultsVerb.run(arguments)

@@ -13,15 +13,39 @@ enum ReplayVerb {
             settings.order = known
         }
         settings.repeatsLast = arguments.has("repeat-last")
+        settings.shiftsDates = arguments.has("shift-dates")
+        settings.secrets = try secrets(arguments, "replay")
+        if let timing = arguments.last("timing") { settings.speed = try speed(timing) }
+        let tape: CassetteTape
+        do {
+            tape = CassetteTape(try arguments.rest.map { try CassetteStore.load($0) })
+        } catch let error as CassetteError {
+            throw Finding(message: error.description)
+        }
+        let chosen = settings
+        try Serve(arguments, replaying: { CassettePlayer(tape, chosen) }).run()
+    }
+
+    private static func speed(_ text: String) throws(UsageError) -> Double? {
+        if text == "none" { return nil }
+        if text == "recorded" { return 1 }
+        guard text.hasPrefix("x"), let speed = Double(text.dropFirst()), speed > 0, speed < 1e6 else {
+            throw UsageError(
+                message: "--timing takes none, recorded or a speed such as x2, not \"\(text)\".", verb: "replay")
+        }
+        return speed
+    }
+
+    /// What placeholders stand for, by their names.
+    static func secrets(_ arguments: Arguments, _ verb: String) throws(UsageError) -> [ByteKey: [UInt8]] {
+        var secrets: [ByteKey: [UInt8]] = [:]
         for secret in arguments.all("secret") {
             let parts = secret.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty else {
-                throw UsageError(message: "--secret takes name=value.", verb: "replay")
+            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+                throw UsageError(message: "--secret takes name=value.", verb: verb)
             }
-            settings.secrets[ByteKey(Array(parts[0].utf8))] = Array(parts[1].utf8)
+            secrets[ByteKey(Array(parts[0].utf8))] = Array(parts[1].utf8)
         }
-        let cassettes = try arguments.rest.map { try CassetteFile.load($0) }
-        let chosen = settings
-        try Serve(arguments, replaying: { CassettePlayer(cassettes, chosen) }).run()
+        return secrets
     }
 }

@@ -47,12 +47,12 @@ struct Serve {
 
     private var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-    private static func number(
-        _ arguments: Arguments, _ name: String, _ usual: Int, upTo limit: Int
+    static func number(
+        _ arguments: Arguments, _ name: String, _ usual: Int, upTo limit: Int, verb: String = "serve"
     ) throws(UsageError) -> Int {
         guard let text = arguments.last(name) else { return usual }
         guard let number = decimalDigits(text.utf8), number <= limit else {
-            throw UsageError(message: "--\(name) takes a number up to \(limit), not \"\(text)\".", verb: "serve")
+            throw UsageError(message: "--\(name) takes a number up to \(limit), not \"\(text)\".", verb: verb)
         }
         return number
     }
@@ -113,7 +113,7 @@ struct Serve {
         Files.out("pushsim \(Version.text) listening on \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
         let watch = arguments.last("profile").flatMap { ProfileWatch($0, service) }
-        waitForStop(signals)
+        Self.waitForStop(signals)
         watch?.stop()
         let closed = DispatchSemaphore(value: 0)
         listener.close { closed.signal() }
@@ -143,7 +143,7 @@ struct Serve {
         }
     }
 
-    private func waitForStop(_ signals: Int32) {
+    static func waitForStop(_ signals: Int32) {
         var watch = pushsim_watch(fd: signals, wanted: UInt32(PUSHSIM_READABLE), ready: 0)
         while pushsim_poll(&watch, 1, -1) <= 0 {}
     }

@@ -89,4 +89,44 @@ package enum JSONComparison {
         if let last = cut.last, last >= 0xC0 { cut = cut.dropLast() }
         return String(decoding: cut, as: UTF8.self) + "..."
     }
+
+    /// The same octets for values that are equal.
+    package static func canonical(_ value: JSONValue) -> [UInt8] {
+        var out: [UInt8] = []
+        write(value, &out)
+        return out
+    }
+
+    private static func write(_ value: JSONValue, _ out: inout [UInt8]) {
+        switch value.kind {
+        case .null: out.append(110)
+        case .true: out.append(116)
+        case .false: out.append(102)
+        case .number: out += JSONNumber(value.source)?.canonical ?? Array(value.source)
+        case .string:
+            let text = value.stringBytes ?? []
+            out += Array("\(text.count)\"".utf8) + text
+        case .array:
+            out.append(91)
+            for element in value.elements {
+                write(element, &out)
+                out.append(44)
+            }
+            out.append(93)
+        case .object:
+            // With a name twice the order counts, as it does in `difference`.
+            guard value.firstDuplicate == nil else {
+                out.append(33)
+                out += value.source
+                return
+            }
+            out.append(123)
+            let members = value.members.map { (name: $0.key.stringBytes ?? [], value: $0.value) }
+            for member in members.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
+                out += Array("\(member.name.count)\"".utf8) + member.name
+                write(member.value, &out)
+            }
+            out.append(125)
+        }
+    }
 }

@@ -86,6 +86,11 @@ package struct JSONNumber: Hashable, Sendable {
         return digits.reversed().map { $0 + 48 }
     }
 
+    /// The same octets for the same value.
+    var canonical: [UInt8] {
+        (isNegative ? [45] : []) + digits + [101] + Array(String(exponent).utf8) + spelling
+    }
+
     /// The value where it is whole and fits.
     package var int: Int? {
         guard spelling.isEmpty else { return nil }

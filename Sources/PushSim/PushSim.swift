@@ -80,13 +80,18 @@ public final class PushSim: Sendable {
         _ cassettes: URL..., repeatsLast: Bool = false, profile: FaultProfile? = nil, seed: UInt64 = 1,
         clock: SimClock = .real
     ) async throws -> PushSim {
-        let read = try cassettes.map { try CassetteSource.read($0) }
+        let read: [Cassette]
+        do {
+            read = try cassettes.map { try CassetteStore.load($0.path) }
+        } catch {
+            throw PushSimError("\(error)")
+        }
         var playing = PlayerSettings()
         playing.repeatsLast = repeatsLast
-        let chosen = playing
+        let (tape, chosen) = (CassetteTape(read), playing)
         return try await start(
             profile: profile, seed: seed, seedName: "default", clock: clock, options: [:],
-            makePlayer: { CassettePlayer(read, chosen) })
+            makePlayer: { CassettePlayer(tape, chosen) })
     }
 
     /// Recordings that nobody has asked for, one line each.

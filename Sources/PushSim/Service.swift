@@ -100,6 +100,9 @@ package final class Service: RequestHandler {
         }
     }
 
+    /// Calls of the default scope that no recording answered, and why.
+    package var unmatched: [String] { defaultScope.run { $0.unmatched } }
+
     /// Recordings of the default scope that nobody has asked for.
     package var leftovers: [String] { defaultScope.run { $0.player?.leftovers ?? [] } }
 
@@ -272,9 +275,7 @@ package final class Service: RequestHandler {
     private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
             let answer = backendAnswer(entry.call, &world)
-            if answer.connection != nil || answer.wire != nil {
-                return underway(failed(answer, entry, &world, closes), &world)
-            }
+            if let script = answer.script { return underway(recorded(script, answer, entry), &world) }
             return WireScript(write(answer, entry, &world, closes))
         }
         return underway(scripted(actions, entry, &world, closes), &world)
@@ -295,24 +296,24 @@ package final class Service: RequestHandler {
             script = silent(connection, &world)
         } else {
             let answer = faulty(actions, state, call, &world)
-            let shape = actions.wire != nil || actions.connection != nil || isBeforeBody
-            script =
-                shape
-                ? shaped(answer, entry, actions, key, isBeforeBody ? wait : 0, closes, &world)
-                : WireScript(write(answer, entry, &world, closes))
+            if actions.wire != nil || actions.connection != nil || isBeforeBody {
+                script = shaped(answer, entry, actions, key, isBeforeBody ? wait : 0, closes, &world)
+            } else if let own = answer.script {
+                script = recorded(own, answer, entry)
+            } else {
+                script = WireScript(write(answer, entry, &world, closes))
+            }
         }
         if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
         return script
     }
 
-    /// A failure that was recorded, as the same failure on the wire.
-    private func failed(
-        _ answer: Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
-    ) -> WireScript {
-        if let connection = answer.connection, connection.isSilent { return silent(connection, &world) }
-        var actions = Actions()
-        (actions.connection, actions.wire) = (answer.connection, answer.wire)
-        return shaped(answer, entry, actions, [], 0, cannotGoOn, &world)
+    /// An answer that was recorded, as it was.
+    private func recorded(_ script: WireScript, _ answer: Answer, _ entry: JournalEntry) -> WireScript {
+        let bytes = script.bytes
+        entry.answer = bytes
+        if !bytes.isEmpty { entry.status = answer.response.status }
+        return script
     }
 
     private func silent(_ connection: ConnectionFault, _ world: inout World) -> WireScript {
@@ -339,7 +340,10 @@ package final class Service: RequestHandler {
             answer = backendAnswer(call, &world)
         }
         if let patch = actions.discovery { state?.changeDiscovery(&answer.response, patch) }
-        if let mutation = actions.mutate { Spoiling.apply(mutation, to: &answer.response) }
+        if let mutation = actions.mutate {
+            Spoiling.apply(mutation, to: &answer.response)
+            answer.script = nil
+        }
         return answer
     }
 
@@ -388,7 +392,11 @@ package final class Service: RequestHandler {
     }
 
     private func backendAnswer(_ call: Call, _ world: inout World) -> Answer {
-        if let player = world.player { return player.answer(call) }
+        if let player = world.player {
+            let answer = player.answer(call, now: world.clock.now)
+            if let why = answer.unmatched { world.unmatched.append(why) }
+            return answer
+        }
         guard let match = call.match, let state = state(call, world) else {
             return Answer(Neutral.notFound(settings.backends))
         }

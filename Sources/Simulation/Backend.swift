@@ -62,9 +62,10 @@ package struct Answer: Sendable {
     package var response: Response
     /// Whether the connection ends after it.
     package var closes: Bool
-    /// Of a recorded failure: how the connection ended, and what was wrong with the bytes.
-    package var connection: ConnectionFault?
-    package var wire: WireFaults?
+    /// Of a recording: exactly what goes over the wire where no profile changes it.
+    package var script: WireScript?
+    /// Of a call that no recording answers: why.
+    package var unmatched: String?
 
     package init(_ response: Response, closes: Bool = false) {
         self.response = response
@@ -91,7 +92,8 @@ package struct ControlDescription: Hashable, Sendable {
 
 /// Answers every call of a scope in the place of the backends. Used under the scope's lock.
 package protocol Player: AnyObject {
-    func answer(_ call: Call) -> Answer
+    /// - Parameter now: nanoseconds since 1970, by the scope's clock.
+    func answer(_ call: Call, now: Int64) -> Answer
     /// What has not been asked for.
     var leftovers: [String] { get }
     func reset()

@@ -30,6 +30,8 @@ package struct World {
     /// By host in lower case: where deliveries to it really go.
     package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
     var timers = TimerHeap<@Sendable () -> Void>()
+    /// What the player had no recording for.
+    package var unmatched: [String] = []
     var flights = Flights()
     /// What is to be done once the lock is gone, in order.
     var effects: [@Sendable (Scope) -> Void] = []
@@ -121,6 +123,7 @@ package struct World {
         for state in states { state.reset() }
         applyInitialState()
         player?.reset()
+        unmatched = []
         let exchanges = journal.openExchanges
         journal.reset()
         inboxes.reset()

@@ -150,7 +150,16 @@ extension Connection {
             output.append(bytes)
             flush()
             // A client that does not read is let go before it costs more.
-            if let waiting = output.first, waiting.count - outputSent > Self.streamLimit { lost() }
+            if output.reduce(-outputSent, { $0 + $1.count }) > limits.streamLag { lost() }
+        }
+    }
+
+    func conclude(_ end: WireScript.End, of exchange: Exchange) {
+        loop.execute { [self] in
+            guard case .streaming(let current) = state, current === exchange else { return }
+            state = .playing(exchange, Playback(steps: [], end: end))
+            conclude(exchange, Playback(steps: [], end: end))
+            flush()
         }
     }
 
@@ -184,14 +193,8 @@ extension Connection {
 
     func flush() {
         if case .closed = state { return }
-        if output.count > 1 {
-            var joined: [UInt8] = []
-            joined.reserveCapacity(output.reduce(0) { $0 + $1.count } - outputSent)
-            for (index, chunk) in output.enumerated() { joined += index == 0 ? chunk[outputSent...] : chunk[...] }
-            output = [joined]
-            outputSent = 0
-        }
-        if !output.isEmpty {
+        while !output.isEmpty {
+            if output.count > 1 { joinOutput() }
             let chunk = output[0]
             let count = chunk.withUnsafeBytes { bytes in
                 pushsim_send(descriptor, bytes.baseAddress.map { $0 + outputSent }, bytes.count - outputSent)
@@ -202,12 +205,25 @@ extension Connection {
                 setDeadline(limits.idle)
                 return want(wanted.union(.writable))
             }
-            output.removeAll(keepingCapacity: true)
+            if output.count == 1 { output.removeAll(keepingCapacity: true) } else { output.removeFirst() }
             outputSent = 0
         }
         if wanted.contains(.writable) { want(wanted.subtracting(.writable)) }
         flushed()
     }
+
+    /// Small pieces go out as one; what is large is not copied for that.
+    private func joinOutput() {
+        let size = output.reduce(-outputSent) { $0 + $1.count }
+        guard size <= Self.joinLimit else { return }
+        var joined: [UInt8] = []
+        joined.reserveCapacity(size)
+        for (index, chunk) in output.enumerated() { joined += index == 0 ? chunk[outputSent...] : chunk[...] }
+        output = [joined]
+        outputSent = 0
+    }
+
+    private static let joinLimit = 256 << 10
 
     func flushed() {
         if !unflushed.isEmpty {

@@ -51,8 +51,6 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var isRequestTimed = false
 
     private static let pendingLimit = 1 << 16
-    /// How far a client may be behind with a stream.
-    static let streamLimit = 4 << 20
     static let lingerTime: Int64 = 5_000_000_000
 
     init(_ descriptor: Int32, _ tenant: Tenant) {

@@ -25,6 +25,7 @@ protocol ExchangeSink: AnyObject, Sendable {
     func play(_ script: WireScript, of exchange: Exchange)
     func abort(_ exchange: Exchange)
     func send(_ bytes: [UInt8], _ exchange: Exchange)
+    func conclude(_ end: WireScript.End, of exchange: Exchange)
 }
 
 /// One request and the one answer to it.
@@ -63,8 +64,12 @@ package final class Exchange: @unchecked Sendable {
         return true
     }
 
-    /// Sends more of an answer whose script ended `open`; nothing where the client has left. From any thread.
+    /// Sends more of an answer whose script ended `open`; nothing where the client has left. From any thread. A client
+    /// that falls behind by more than `ServerLimits.streamLag` is let go.
     package func send(_ bytes: [UInt8]) { sink.send(bytes, self) }
+
+    /// Ends an answer whose script ended `open`. From any thread; nothing where it is over.
+    package func conclude(_ end: WireScript.End) { sink.conclude(end, of: self) }
 
     /// Breaks the connection of this exchange, whatever has been sent.
     package func abort() {

@@ -26,6 +26,17 @@ package enum HTTPDate {
         out += Array(" GMT")
         return out
     }
+
+    /// Reads that form, and the one with dashes that cookies have had; nil for anything else. Seconds since 1970.
+    package static func parse(_ text: [UInt8]) -> Int64? {
+        let words = text.split { $0 == Byte.space || $0 == 45 || $0 == Byte.comma || $0 == Byte.colon }
+        guard words.count == 8, Array(words[7]).equalsIgnoringCase(Array("GMT".utf8)),
+            let month = months.firstIndex(where: { $0.equalsIgnoringCase(Array(words[2])) }),
+            let day = decimalDigits(words[1]), let year = decimalDigits(words[3]), let hour = decimalDigits(words[4]),
+            let minute = decimalDigits(words[5]), let second = decimalDigits(words[6])
+        else { return nil }
+        return CivilTime.seconds(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+    }
 }
 
 /// A moment taken apart in the Gregorian calendar, UTC.

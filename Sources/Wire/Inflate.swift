@@ -9,9 +9,23 @@ package enum Inflate {
 
     /// - Parameter limit: the most bytes that may come out.
     package static func gzip(_ coded: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
-        var stream = z_stream()
         // 15 bits of window; 16 more ask for the gzip header and its checksum.
-        guard pushsim_inflate_init(&stream, 15 + 16) == Z_OK else { throw .damaged }
+        try inflated(coded, windowBits: 15 + 16, limit)
+    }
+
+    /// The coding `deflate`: zlib's, or bare as some servers have it.
+    package static func deflate(_ coded: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+        do throws(Failure) {
+            return try inflated(coded, windowBits: 15, limit)
+        } catch {
+            if error == .tooLarge { throw error }
+            return try inflated(coded, windowBits: -15, limit)
+        }
+    }
+
+    private static func inflated(_ coded: [UInt8], windowBits: Int32, _ limit: Int) throws(Failure) -> [UInt8] {
+        var stream = z_stream()
+        guard pushsim_inflate_init(&stream, windowBits) == Z_OK else { throw .damaged }
         defer { inflateEnd(&stream) }
         var output: [UInt8] = []
         var input = coded

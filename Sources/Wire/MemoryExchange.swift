@@ -74,6 +74,8 @@ package final class MemoryExchange: ExchangeSink, Sendable {
     /// The answer is what was there when it was asked for.
     func send(_ bytes: [UInt8], _ exchange: Exchange) {}
 
+    func conclude(_ end: WireScript.End, of exchange: Exchange) {}
+
     func abort(_ exchange: Exchange) {
         let wait = state.withLock { $0.wait }
         if let wait { exchange.clock?.cancel(wait) }

@@ -21,6 +21,8 @@ package struct ServerLimits: Hashable, Sendable {
     package var body = 16 << 20
     package var idle: Int64 = 75_000_000_000
     package var requestTime: Int64 = 30_000_000_000
+    /// How many octets of an open answer may wait for a client to read on.
+    package var streamLag = 4 << 20
 
     package init() {}
 }

@@ -1,6 +1,8 @@
 #ifdef __linux__
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
+#include <sys/file.h>
 #include "pushsim_system.h"
 
 #include <arpa/inet.h>
@@ -415,6 +417,42 @@ int pushsim_file_write(const char *path, const void *content, size_t size) {
 }
 
 int pushsim_file_remove(const char *path) { return unlink(path) < 0 ? -errno : 0; }
+
+int pushsim_folder_make(const char *path) { return mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0; }
+
+int pushsim_folder_remove(const char *path) { return rmdir(path) < 0 ? -errno : 0; }
+
+int pushsim_folder_list(const char *path, void *context, void (*each)(void *context, const char *name)) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) return -errno;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) each(context, entry->d_name);
+    }
+    closedir(folder);
+    return 0;
+}
+
+int pushsim_file_lock(const char *path) {
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0) return -errno;
+        struct stat own, there;
+        int result = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+        if (result < 0) {
+            close(fd);
+            return result == -EWOULDBLOCK ? -EAGAIN : result;
+        }
+        // Whoever had it before may have removed the file between our opening it and our locking it.
+        if (fstat(fd, &own) == 0 && stat(path, &there) == 0 && own.st_ino == there.st_ino) return fd;
+        close(fd);
+    }
+}
+
+void pushsim_file_unlock(int fd, const char *path) {
+    unlink(path);
+    close(fd);
+}
 
 int pushsim_file_stamp(const char *path, uint64_t *stamp) {
     struct stat info;

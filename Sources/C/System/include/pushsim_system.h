@@ -85,6 +85,14 @@ int pushsim_file_read(const char *path, uint8_t **content, size_t *size);
 // Writes to a temporary neighbour, syncs, renames: a reader sees the old file or the new one.
 int pushsim_file_write(const char *path, const void *content, size_t size);
 int pushsim_file_remove(const char *path);
+// 0 where the folder is there already.
+int pushsim_folder_make(const char *path);
+int pushsim_folder_remove(const char *path);
+// Calls `each` with the name of every file in a folder.
+int pushsim_folder_list(const char *path, void *context, void (*each)(void *context, const char *name));
+// Takes a lock that ends with the process: a descriptor, or -EAGAIN where another has it.
+int pushsim_file_lock(const char *path);
+void pushsim_file_unlock(int fd, const char *path);
 // Modification time in nanoseconds mixed with size and inode: changes when the file does.
 int pushsim_file_stamp(const char *path, uint64_t *stamp);
 int64_t pushsim_write_all(int fd, const void *buffer, size_t size);

@@ -1,0 +1,84 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+// What HAR has no member for, as `HARWriter` writes it.
+extension HARReader {
+    func ownHeaders(_ value: JSONValue?) -> [HeaderField] {
+        (value?.lenientElements ?? []).compactMap { element in
+            guard let name = element.lenientMember("name")?.lenientText, HeaderField.isName(name) else { return nil }
+            let value = element.lenientMember("_value64")?.base64Bytes ?? element.lenientMember("value")?.lenientText ?? []
+            return HeaderField.isValue(value) ? HeaderField(name, value) : nil
+        }
+    }
+
+    mutating func addOwn(_ own: JSONValue?, _ value: JSONValue, _ entry: inout CassetteEntry, _ number: Int) {
+        entry.httpVersion = Self.version(value.lenientMember("request"))
+        addTiming(value, &entry)
+        if let rules = own?.lenientMember("match") {
+            do throws(CassetteError) {
+                entry.match = try MatchRules(rules, over: about.match)
+            } catch {
+                note("match", number, error.description)
+            }
+        }
+        guard var answer = entry.answer else { return }
+        answer.httpVersion = Self.version(value.lenientMember("response"))
+        let response = value.lenientMember("response")
+        if let text = response?.lenientMember("_statusText64")?.base64Bytes, HeaderField.isValue(text) {
+            answer.statusText = text
+        } else if response?.lenientMember("statusText")?.stringBytes?.isEmpty == true {
+            // Own recordings hold what came, also where it was nothing.
+            answer.statusText = []
+        }
+        answer.encodedBody = own?.lenientMember("encodedBody")?.base64Bytes
+        if let chunks = own?.lenientMember("chunks") {
+            answer.chunks = chunks.elements.compactMap(\.lenientInt).filter { $0 > 0 && $0 < 1 << 40 }
+        }
+        answer.trailers = ownHeaders(own?.lenientMember("trailers"))
+        answer.interim = (own?.lenientMember("interim")?.elements ?? []).compactMap { interim in
+            guard let status = interim.lenientMember("status")?.lenientInt, (100...199).contains(status) else {
+                return nil
+            }
+            let text = interim.lenientMember("statusText")?.lenientText ?? []
+            return .init(
+                status: status, statusText: HeaderField.isValue(text) ? text : [],
+                headers: ownHeaders(interim.lenientMember("headers")))
+        }
+        entry.answer = answer
+    }
+
+    private static func version(_ value: JSONValue?) -> [UInt8] {
+        let text = value?.lenientMember("httpVersion")?.lenientText ?? []
+        return text == Array("HTTP/1.0".utf8) ? text : Array("HTTP/1.1".utf8)
+    }
+
+    private func addTiming(_ value: JSONValue, _ entry: inout CassetteEntry) {
+        guard let begun = about.recordedAt,
+            let started = value.lenientMember("startedDateTime")?.string.flatMap({ TimeText.instant($0) }),
+            let timings = value.lenientMember("timings"), let wait = Self.nanoseconds(timings.lenientMember("wait")),
+            let receive = Self.nanoseconds(timings.lenientMember("receive"))
+        else { return }
+        entry.timing = .init(start: started - begun, wait: wait, receive: receive)
+    }
+
+    private static func nanoseconds(_ value: JSONValue?) -> Int64? {
+        guard let value, let number = value.double, number >= 0, number < 1e9 else { return nil }
+        return Int64((number * 1_000_000).rounded())
+    }
+}
+
+extension CassetteAbout {
+    init(_ value: JSONValue) throws(CassetteError) {
+        guard value.kind == .object else { throw CassetteError("must be an object, not \(value.kindName)") }
+        if let format = value.lenientMember("format") {
+            guard format.int == 1 else {
+                throw CassetteError("format \(format.sourceText) is not known here; this version reads format 1")
+            }
+            isOwn = true
+        }
+        redact = (value.lenientMember("redact")?.elements ?? []).compactMap(\.string)
+        if let rules = value.lenientMember("match") { match = try MatchRules(rules) }
+        recordedAt = value.lenientMember("recordedAt")?.string.flatMap { TimeText.instant($0) }
+    }
+}

@@ -1,0 +1,230 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+/// Makes answers of what was recorded.
+struct RecordedAnswers: Sendable {
+    private let isOwn: [Bool]
+    /// Answers without placeholders, ready for the wire.
+    private let ready: [[UInt8]?]
+
+    init(_ entries: [CassetteEntry], isOwn: [Bool]) {
+        self.isOwn = isOwn
+        ready = zip(entries, isOwn).map { entry, isOwn in
+            guard isOwn, case .answer(let answer) = entry.outcome, !ExactAnswer.mayHavePlaceholders(answer) else {
+                return nil
+            }
+            // Large ones are made when they are asked for.
+            guard answer.body.octets.count < 16 << 10 else { return nil }
+            return ExactAnswer(answer, [:], isHead: entry.method == Array("HEAD".utf8)).bytes
+        }
+    }
+
+    func answer(
+        _ entry: CassetteEntry, _ number: Int, _ head: RequestHead, _ bound: [ByteKey: [UInt8]], speed: Double?,
+        shift: Int64?
+    ) -> Answer {
+        switch entry.outcome {
+        case .answer(let recorded):
+            var answer = Answer(Self.response(recorded, bound, shift, keepsConnection: isOwn[number]))
+            guard isOwn[number], head.minorVersion > 0 || !recorded.isChunked else { return answer }
+            let isHead = head.equals(head.method, "HEAD")
+            let end: WireScript.End = recorded.keepsConnection(isHead: isHead) && head.keepAlive ? .keep : .fin
+            if let bytes = ready[number], shift == nil, speed == nil {
+                answer.script = WireScript(bytes, end: end)
+                return answer
+            }
+            var exact = ExactAnswer(recorded, bound, isHead: isHead)
+            exact.shift = shift
+            let pace = speed.flatMap { speed in entry.timing.map { (timing: $0, speed: speed) } }
+            answer.script = WireScript(exact.steps(pace?.timing, speed: pace?.speed ?? 1), end: end)
+            return answer
+        case .failure(let failure): return Self.failed(failure, bound, isOwn: isOwn[number], head)
+        }
+    }
+
+    /// A failure is played as the same failure on the wire.
+    private static func failed(
+        _ failure: CassetteEntry.Failure, _ bound: [ByteKey: [UInt8]], isOwn: Bool, _ head: RequestHead
+    ) -> Answer {
+        let end: WireScript.End =
+            switch failure.kind {
+            case .closed, .cut: .fin
+            case .timeout, .clientLeft: .stall
+            // A listener that serves others cannot refuse one: the nearest that a client can see is a reset.
+            case .refused, .dns, .tls, .reset, .malformed, .other: .rst
+            }
+        guard let recorded = failure.answer else {
+            var answer = Answer(Response(status: 502))
+            answer.script = WireScript(end: end)
+            return answer
+        }
+        var answer = Answer(response(recorded, bound, nil, keepsConnection: isOwn))
+        if isOwn {
+            let isHead = head.equals(head.method, "HEAD")
+            answer.script = WireScript(ExactAnswer(recorded, bound, isHead: isHead, isPartial: true).bytes, end: end)
+            return answer
+        }
+        let length = max(failure.declared ?? 0, answer.response.body.count + 1)
+        var bytes = answer.response.startLine
+        for field in answer.response.fields { bytes += field.name + [Byte.colon, Byte.space] + field.value + [13, 10] }
+        bytes += Array("Content-Length: \(length)\r\n\r\n".utf8) + answer.response.body
+        answer.script = WireScript(bytes, end: end)
+        return answer
+    }
+
+    /// The answer with framing and connection left to the server.
+    private static func response(
+        _ recorded: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]], _ shift: Int64?, keepsConnection: Bool
+    ) -> Response {
+        var response = Response(
+            status: recorded.status, reason: recorded.statusText,
+            fields: recorded.headers.filter { !isTransport($0.name) && !HARReader.isFraming($0.name) }.map {
+                HeaderField($0.name, ExactAnswer.filled($0, bound))
+            }, body: ExactAnswer.filledBody(recorded, bound))
+        if let shift { DateShift.apply(shift, to: &response.fields) }
+        return response
+    }
+
+    private static func isTransport(_ name: [UInt8]) -> Bool {
+        ["connection", "keep-alive", "proxy-connection", "upgrade", "trailer"].contains {
+            name.equalsIgnoringCase(Array($0.utf8))
+        }
+    }
+}
+
+/// An answer of our own recording, octet for octet, but for what stood for secrets.
+struct ExactAnswer {
+    private let recorded: CassetteEntry.Answer
+    private let bound: [ByteKey: [UInt8]]
+    private let isHead: Bool
+    /// Whether the connection broke before the end.
+    private let isPartial: Bool
+    var shift: Int64?
+
+    init(
+        _ recorded: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]], isHead: Bool, isPartial: Bool = false
+    ) {
+        self.recorded = recorded
+        self.bound = bound
+        self.isHead = isHead
+        self.isPartial = isPartial
+    }
+
+    static func mayHavePlaceholders(_ answer: CassetteEntry.Answer) -> Bool {
+        Template.mayHavePlaceholders(answer.body.octets)
+            || (answer.headers + answer.trailers + answer.interim.flatMap(\.headers)).contains {
+                Template.mayHavePlaceholders($0.value)
+            }
+    }
+
+    static func filled(_ field: HeaderField, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
+        let isAddress = ["location", "content-location", "referer", "link"].contains { field.isNamed(Array($0.utf8)) }
+        return Template(field.value, in: isAddress ? .url : .plain).filled(bound)
+    }
+
+    static func filledBody(_ answer: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
+        let body = answer.body.octets
+        guard Template.mayHavePlaceholders(body) else { return body }
+        if (try? JSONDocument(body)) != nil { return Template(body, in: .json).filled(bound) }
+        let type = (answer.headers.first("content-type") ?? []).map(Byte.lowercased).text
+        return Template(body, in: type.hasPrefix("application/x-www-form-urlencoded") ? .form : .plain).filled(bound)
+    }
+
+    var bytes: [UInt8] { head + (sendsBody ? framed(parts(asRecorded: false)) : []) }
+
+    /// The head after the time that the answer took, and the body's parts over the time that those took.
+    func steps(_ timing: CassetteEntry.Timing?, speed: Double) -> [WireScript.Step] {
+        guard let timing else { return [.bytes(bytes)] }
+        func scaled(_ time: Int64) -> Int64 { Int64(Double(time) / speed) }
+        var steps: [WireScript.Step] = [.wait(scaled(timing.wait)), .bytes(head)]
+        guard sendsBody else { return steps }
+        let pieces = parts(asRecorded: true)
+        for (index, piece) in pieces.enumerated() {
+            if timing.receive > 0 { steps.append(.wait(scaled(timing.receive / Int64(pieces.count)))) }
+            let isLast = index == pieces.count - 1
+            steps.append(.bytes(isChunked && !isLast ? chunk(piece) : framed([piece])))
+        }
+        if pieces.isEmpty { steps.append(.bytes(framed([]))) }
+        return steps
+    }
+
+    private var isChunked: Bool { recorded.isChunked }
+
+    private var sendsBody: Bool { !isHead && recorded.status != 204 && recorded.status != 304 }
+
+    private var head: [UInt8] {
+        var out: [UInt8] = []
+        for interim in recorded.interim {
+            out += Array("HTTP/1.1 \(interim.status) ".utf8) + interim.statusText + [13, 10]
+            for field in interim.headers { Self.write(field.name, Self.filled(field, bound), &out) }
+            out += [13, 10]
+        }
+        out += recorded.httpVersion + Array(" \(recorded.status) ".utf8)
+        out += (recorded.statusText ?? Array(StatusText.reason(recorded.status).utf8)) + [13, 10]
+        var fields = recorded.headers.map { field -> HeaderField in
+            if field.isNamed(Array("content-length".utf8)) { return HeaderField(field.name, length(field.value)) }
+            return HeaderField(field.name, Self.filled(field, bound))
+        }
+        if let shift { DateShift.apply(shift, to: &fields) }
+        for field in fields { Self.write(field.name, field.value, &out) }
+        return out + [13, 10]
+    }
+
+    private static func write(_ name: [UInt8], _ value: [UInt8], _ out: inout [UInt8]) {
+        out += name
+        out += [Byte.colon, Byte.space]
+        out += value
+        out += [13, 10]
+    }
+
+    /// The length of what is sent; of what is not sent, or not sent whole, what was said.
+    private func length(_ said: [UInt8]) -> [UInt8] {
+        guard sendsBody else { return said }
+        let count = body.count
+        if isPartial { return Array(String(max(count + 1, decimalDigits(said) ?? 0)).utf8) }
+        return Array(String(count).utf8)
+    }
+
+    /// Under its coding.
+    private var body: [UInt8] {
+        if let encoded = recorded.encodedBody { return encoded }
+        let plain = Self.filledBody(recorded, bound)
+        let coding = recorded.headers.first("content-encoding").flatMap { ContentCoding($0) }
+        return coding.map { $0.encodeStored(plain) } ?? plain
+    }
+
+    private func parts(asRecorded: Bool) -> [[UInt8]] {
+        let body = body
+        if body.isEmpty { return [] }
+        guard isPartial || asRecorded, let sizes = recorded.chunks, sizes.reduce(0, +) >= body.count else { return [body] }
+        var parts: [[UInt8]] = []
+        var start = 0
+        for size in sizes where start < body.count {
+            parts.append(Array(body[start..<min(body.count, start + size)]))
+            start += size
+        }
+        return parts
+    }
+
+    private func framed(_ parts: [[UInt8]]) -> [UInt8] {
+        guard isChunked else { return parts.flatMap { $0 } }
+        var out: [UInt8] = []
+        if isPartial {
+            // The last chunk is said to be as long as it was.
+            let sizes = recorded.chunks ?? []
+            for (index, part) in parts.enumerated() {
+                let said = index < sizes.count ? max(sizes[index], part.count) : part.count + 1
+                out += Array("\(String(said, radix: 16))\r\n".utf8) + part
+                if said == part.count { out += [13, 10] }
+            }
+            return out
+        }
+        for part in parts { out += chunk(part) }
+        out += Array("0\r\n".utf8)
+        for field in recorded.trailers { Self.write(field.name, Self.filled(field, bound), &out) }
+        return out + [13, 10]
+    }
+
+    private func chunk(_ part: [UInt8]) -> [UInt8] { Array("\(String(part.count, radix: 16))\r\n".utf8) + part + [13, 10] }
+}

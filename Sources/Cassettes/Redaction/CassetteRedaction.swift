@@ -1,0 +1,147 @@
+import PushSimWebPush
+import PushSimWire
+
+/// How a cassette is made from what was seen.
+package struct CassetteRedaction: Sendable {
+    /// How entries are put in order.
+    package enum Order: Sendable {
+        /// By method, raw target and body, then by occurrence: the same file whatever overlapped.
+        case identity
+        /// As they began.
+        case start
+        /// As they stand.
+        case asGiven
+    }
+
+    package var rules: [RedactionRule] = []
+    package var redactsRoutingIDs = false
+    package var order = Order.asGiven
+    /// Whether headers that differ from run to run are made the same.
+    package var normalises = true
+
+    package init() {}
+
+    /// Takes out the secrets, sorts, names the placeholders, writes, and searches what was written.
+    /// - Throws: where a secret would be written all the same; nothing is then.
+    package func files(_ cassette: Cassette, name: String) throws(CassetteError) -> CassetteFiles {
+        let (redacted, secrets) = redacted(cassette)
+        let files = HARWriter.files(redacted, name: name)
+        try LeakScan(secrets).check(files, "\(name).har")
+        return files
+    }
+
+    package func redacted(_ cassette: Cassette) -> (Cassette, Secrets) {
+        var entries = cassette.entries
+        if normalises { entries = entries.map(\.normalised) }
+        var collector = SecretCollector(rules, redactsRoutingIDs: redactsRoutingIDs)
+        collector.collect(entries)
+        var redactor = Redactor(collector.secrets, rules)
+        let sorted = sort(redactor.redact(entries), redactor.secrets)
+        var names = PlaceholderNames(redactor.secrets, taken: entries)
+        var result = cassette
+        result.entries = sorted.map { entry in entry.rendered { names.name($0) } }
+        let known = Set(cassette.about.redact)
+        result.about.redact = cassette.about.redact + rules.map(\.text).filter { !known.contains($0) }
+        return (result, redactor.secrets)
+    }
+
+    // MARK: order
+
+    private struct Keyed {
+        let entry: RedactedEntry
+        let identity: ByteKey
+        /// With its secrets: only compared, never written.
+        let exact: [UInt8]
+        let answer: [UInt8]
+        let start: Int64
+        let end: Int64
+    }
+
+    private func sort(_ entries: [RedactedEntry], _ secrets: Secrets) -> [RedactedEntry] {
+        switch order {
+        case .asGiven: return entries
+        case .start:
+            return entries.enumerated().sorted { left, right in
+                let (first, second) = (left.element.source.timing?.start ?? 0, right.element.source.timing?.start ?? 0)
+                return first != second ? first < second : left.offset < right.offset
+            }.map(\.element)
+        case .identity: break
+        }
+        let keyed = entries.map { Self.key($0, secrets) }.sorted { left, right in
+            if left.identity != right.identity { return left.identity.bytes.lexicographicallyPrecedes(right.identity.bytes) }
+            if left.exact != right.exact { return left.exact.lexicographicallyPrecedes(right.exact) }
+            return left.start < right.start
+        }
+        return Self.settleOverlaps(keyed).map(\.entry)
+    }
+
+    private static func key(_ entry: RedactedEntry, _ secrets: Secrets) -> Keyed {
+        let plain = entry.rendered { secrets.all[$0].kind }
+        let source = entry.source
+        let identity = plain.method + [32] + plain.url.target + [32] + Digest.sha256(plain.body.octets)
+        let exact = Digest.sha256(source.url.target + [32] + source.body.octets + (source.headers.first("authorization") ?? []))
+        let answer = Digest.sha256(Array("\(plain.outcome)".utf8))
+        let start = source.timing?.start ?? 0
+        return Keyed(
+            entry: entry, identity: ByteKey(identity), exact: exact, answer: answer, start: start,
+            end: start + (source.timing.map { $0.wait + $0.receive } ?? 0))
+    }
+
+    /// Of the same requests under way at once none was first: what they were answered decides.
+    private static func settleOverlaps(_ sorted: [Keyed]) -> [Keyed] {
+        var out: [Keyed] = []
+        var group: [Keyed] = []
+        var end = Int64.min
+        func flush() {
+            out += group.sorted { $0.answer.lexicographicallyPrecedes($1.answer) }
+            group = []
+        }
+        for next in sorted {
+            let belongs = group.last.map { $0.identity == next.identity && $0.exact == next.exact && next.start <= end }
+            if belongs != true {
+                flush()
+                end = .min
+            }
+            group.append(next)
+            end = max(end, next.end)
+        }
+        flush()
+        return out
+    }
+}
+
+/// Gives placeholders their names in the order in which they are met.
+private struct PlaceholderNames {
+    private let secrets: Secrets
+    private var names: [Int: String] = [:]
+    private var counts: [String: Int] = [:]
+
+    /// - Parameter taken: entries whose placeholders keep their names.
+    init(_ secrets: Secrets, taken entries: [CassetteEntry]) {
+        self.secrets = secrets
+        for entry in entries { for text in Self.texts(entry) { note(Template(text)) } }
+    }
+
+    private static func texts(_ entry: CassetteEntry) -> [[UInt8]] {
+        var texts = [entry.url.target, entry.body.octets] + entry.headers.map(\.value)
+        if let answer = entry.answer { texts += [answer.body.octets] + answer.headers.map(\.value) }
+        return texts
+    }
+
+    private mutating func note(_ template: Template) {
+        for name in template.names {
+            guard let dot = name.lastIndex(of: 46), let number = decimalDigits(name[(dot + 1)...]) else { continue }
+            let kind = Array(name[..<dot]).text
+            counts[kind] = max(counts[kind] ?? 0, min(number, 1 << 40))
+        }
+    }
+
+    mutating func name(_ secret: Int) -> String {
+        if let known = names[secret] { return known }
+        let kind = secrets.all[secret].kind
+        counts[kind, default: 0] += 1
+        let name = "\(kind).\(counts[kind] ?? 1)"
+        names[secret] = name
+        return name
+    }
+}

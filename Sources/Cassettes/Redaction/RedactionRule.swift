@@ -1,0 +1,124 @@
+import PushSimJSONText
+import PushSimWire
+
+/// What is a secret beside what always is: `header:NAME`, `query:NAME`, `form:NAME`, `json:PATH`, `regex:PATTERN`.
+package struct RedactionRule: Sendable {
+    enum Place: Sendable {
+        case header([UInt8])
+        case query([UInt8])
+        case form([UInt8])
+        /// The path's steps; `*` is every element or member.
+        case json([JSONPath.Step])
+        case regex(String)
+    }
+
+    /// As it was given.
+    package let text: String
+    let place: Place
+
+    /// - Throws: a message that says what rules look like.
+    package init(_ text: String) throws(CassetteError) {
+        self.text = text
+        let colon = text.firstIndex(of: ":") ?? text.endIndex
+        let rest = colon == text.endIndex ? "" : String(text[text.index(after: colon)...])
+        guard !rest.isEmpty else { throw Self.mistake(text) }
+        switch text[..<colon] {
+        case "header": place = .header(Array(rest.utf8))
+        case "query": place = .query(Array(rest.utf8))
+        case "form": place = .form(Array(rest.utf8))
+        case "json":
+            guard let path = JSONPath(rest.replacing("[*]", with: ".*")) else {
+                throw CassetteError("--redact \(text): \"\(rest)\" is no path such as $.user.pin or $.items[*].key")
+            }
+            place = .json(path.steps)
+        case "regex":
+            do {
+                _ = try Regex(rest)
+            } catch {
+                throw CassetteError("--redact \(text): this is no regular expression: \(error)")
+            }
+            place = .regex(rest)
+        default: throw Self.mistake(text)
+        }
+    }
+
+    private static func mistake(_ text: String) -> CassetteError {
+        CassetteError(
+            "--redact takes header:NAME, query:NAME, form:NAME, json:PATH or regex:PATTERN, not \"\(text)\"")
+    }
+
+    /// The name of the field that the rule is about; nil where it is about no name.
+    var fieldName: [UInt8]? {
+        switch place {
+        case .header(let name), .query(let name), .form(let name): name
+        case .json(let steps): if case .member(let name) = steps.last, name != "*" { Array(name.utf8) } else { nil }
+        case .regex: nil
+        }
+    }
+
+    /// What placeholders are called that stand for what the rule finds.
+    var kind: String {
+        switch place {
+        case .header(let name), .query(let name), .form(let name): Self.plain(name)
+        case .json(let steps):
+            steps.reversed().lazy.compactMap { step -> String? in
+                if case .member(let name) = step, name != "*" { Self.plain(Array(name.utf8)) } else { nil }
+            }.first ?? "json"
+        case .regex: "secret"
+        }
+    }
+
+    private static func plain(_ name: [UInt8]) -> String {
+        let kept = name.map(Byte.lowercased).map { byte -> UInt8 in
+            (97...122).contains(byte) || (48...57).contains(byte) ? byte : 45
+        }
+        return kept.text
+    }
+}
+
+/// What always is a secret, by the names of fields and headers.
+enum SecretNames {
+    static let headers: [String: String] = [
+        "authorization": "authorization", "proxy-authorization": "authorization", "x-api-key": "api-key",
+        "api-key": "api-key", "apikey": "api-key", "x-goog-api-key": "api-key", "x-auth-token": "token",
+        "x-access-token": "token", "x-csrf-token": "token", "x-xsrf-token": "token", "x-session-token": "token",
+    ]
+
+    /// By the name in lower case without `-` and `_`.
+    private static let fields: [String: String] = {
+        var table: [String: String] = [:]
+        for name in [
+            "token", "accesstoken", "refreshtoken", "idtoken", "sessiontoken", "authtoken", "csrftoken", "bearertoken",
+            "session", "sessionid",
+        ] { table[name] = "token" }
+        for name in [
+            "devicetoken", "pushtoken", "fcmtoken", "apnstoken", "voiptoken", "registrationtoken", "pushkittoken",
+        ] { table[name] = "device-token" }
+        for name in ["apikey", "xapikey", "accesskey"] { table[name] = "api-key" }
+        for name in ["password", "passwd", "pwd", "passphrase", "newpassword", "oldpassword"] {
+            table[name] = "password"
+        }
+        for name in ["secret", "clientsecret"] { table[name] = "secret" }
+        for name in ["authsecret", "auth"] { table[name] = "auth-secret" }
+        table["privatekey"] = "private-key"
+        table["authorization"] = "authorization"
+        for name in ["endpoint", "pushendpoint"] { table[name] = "endpoint" }
+        for name in ["email", "emailaddress", "mail"] { table[name] = "email" }
+        return table
+    }()
+
+    static func field(_ name: [UInt8]) -> String? {
+        fields[name.filter { $0 != 45 && $0 != 95 }.map(Byte.lowercased).text]
+    }
+
+    /// Of several kinds that a value was found as, the first of these names it.
+    private static let order = [
+        "authorization", "private-key", "password", "auth-secret", "api-key", "device-token", "endpoint", "cookie",
+        "token", "jwt", "secret", "email", "routing-id",
+    ]
+
+    static func isBefore(_ left: String, _ right: String) -> Bool {
+        let (first, second) = (order.firstIndex(of: left) ?? order.count, order.firstIndex(of: right) ?? order.count)
+        return first != second ? first < second : left < right
+    }
+}

@@ -1,0 +1,223 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWebPush
+import PushSimWire
+
+/// Goes through the entries of a recording and notes what is a secret.
+struct SecretCollector {
+    private(set) var secrets = Secrets()
+    private let rules: [RedactionRule]
+    private let redactsRoutingIDs: Bool
+    /// Looks like an address and is none.
+    private var routingIDs: Set<ByteKey> = []
+
+    init(_ rules: [RedactionRule], redactsRoutingIDs: Bool) {
+        self.rules = rules
+        self.redactsRoutingIDs = redactsRoutingIDs
+    }
+
+    mutating func collect(_ entries: [CassetteEntry]) {
+        for entry in entries { collectRoutingIDs(entry) }
+        for entry in entries {
+            target(entry.url)
+            headers(entry.headers)
+            body(entry.body.octets, entry.headers)
+            if entry.isDelivery { deliveryTarget(entry.url) }
+            guard let answer = entry.answer else { continue }
+            for interim in answer.interim { headers(interim.headers) }
+            headers(answer.headers + answer.trailers)
+            body(answer.body.octets, answer.headers)
+        }
+    }
+
+    // MARK: places
+
+    private mutating func target(_ url: RecordedURL) {
+        for pair in Percent.form(url.query ?? []) ?? [] {
+            field(pair.name, pair.value) { rule in
+                if case .query(let name) = rule.place { name == pair.name } else { false }
+            }
+        }
+        for segment in url.path.split(separator: Byte.slash) { free(Percent.decode(segment) ?? Array(segment)) }
+        for part in (url.query ?? []).split(separator: 38) { free(Percent.decode(part) ?? Array(part)) }
+        patterns(url.target)
+    }
+
+    /// The secret part of an endpoint is what follows the authority and `/push/`.
+    private mutating func deliveryTarget(_ url: RecordedURL) {
+        if let last = url.path.split(separator: Byte.slash).last { secrets.add(Percent.decode(last) ?? Array(last), "endpoint") }
+    }
+
+    private mutating func headers(_ fields: [HeaderField]) {
+        for header in fields {
+            let name = header.name.map(Byte.lowercased).text
+            switch name {
+            case "cookie":
+                for part in header.value.split(separator: 59) { cookie(Array(part).trimmed) }
+            case "set-cookie": cookie(Array(header.value.prefix { $0 != 59 }))
+            default: if let kind = SecretNames.headers[name] { credentials(header.value, kind) }
+            }
+            for rule in rules {
+                if case .header(let wanted) = rule.place, header.isNamed(wanted) { secrets.add(header.value, rule.kind) }
+            }
+            free(header.value)
+            patterns(header.value)
+        }
+    }
+
+    private mutating func cookie(_ pair: [UInt8]) {
+        guard let equals = pair.firstIndex(of: 61) else { return }
+        secrets.add(Array(pair[(equals + 1)...]).filter { $0 != 34 }, "cookie")
+    }
+
+    /// Of `Bearer x` the secret is `x`.
+    private mutating func credentials(_ value: [UInt8], _ kind: String) {
+        guard kind == "authorization", let space = value.firstIndex(of: Byte.space) else {
+            secrets.add(value, kind)
+            return
+        }
+        let scheme = value[..<space].map(Byte.lowercased).text
+        let rest = Array(value[(space + 1)...]).trimmed
+        // `vapid t=…, k=…`: the key is public, and the token is found as what it is.
+        if scheme == "vapid" || scheme == "webpush" { return }
+        secrets.add(rest, kind)
+        if scheme == "basic", let plain = Base64.decodeLeniently(rest), let colon = plain.firstIndex(of: Byte.colon) {
+            secrets.add(Array(plain[(colon + 1)...]), "password")
+        }
+    }
+
+    private mutating func body(_ bytes: [UInt8], _ fields: [HeaderField]) {
+        guard !bytes.isEmpty else { return }
+        if let document = try? JSONDocument(bytes), document.root.kind == .object || document.root.kind == .array {
+            value(document.root, 0)
+            for rule in rules {
+                if case .json(let steps) = rule.place { along(steps[...], document.root, rule.kind) }
+            }
+            patterns(bytes)
+            return
+        }
+        let type = (fields.first("content-type") ?? []).map(Byte.lowercased).text
+        if type.hasPrefix("application/x-www-form-urlencoded") {
+            for pair in Percent.form(bytes) ?? [] {
+                field(pair.name, pair.value) { rule in
+                    if case .form(let name) = rule.place { name == pair.name } else { false }
+                }
+                free(pair.value)
+            }
+        } else if type.hasPrefix("multipart/") {
+            parts(bytes)
+        }
+        free(bytes)
+        patterns(bytes)
+    }
+
+    private mutating func parts(_ bytes: [UInt8]) {
+        for part in MultipartBody.parts(bytes) {
+            field(part.name, part.content) { rule in
+                if case .form(let name) = rule.place { name == part.name } else { false }
+            }
+        }
+    }
+
+    private mutating func field(_ name: [UInt8], _ value: [UInt8], _ isNamed: (RedactionRule) -> Bool) {
+        if let kind = SecretNames.field(name) { named(value, kind) }
+        for rule in rules where isNamed(rule) { secrets.add(value, rule.kind) }
+    }
+
+    /// A token may be the URL of an endpoint, of which the authority is none of the secret.
+    private mutating func named(_ value: [UInt8], _ kind: String) {
+        if let url = RecordedURL(value), ["http", "https"].contains(url.scheme.text) {
+            secrets.add(Array(url.target.dropFirst()), "endpoint")
+        } else if kind != "email" || !isRoutingID(value) {
+            secrets.add(value, kind)
+        }
+    }
+
+    // MARK: JSON
+
+    private mutating func value(_ value: JSONValue, _ depth: Int) {
+        switch value.kind {
+        case .object:
+            for member in value.members {
+                let name = member.key.stringBytes ?? []
+                if let text = member.value.stringBytes, let kind = SecretNames.field(name) { named(text, kind) }
+                self.value(member.value, depth)
+            }
+        case .array: for element in value.elements { self.value(element, depth) }
+        case .string:
+            let text = value.stringBytes ?? []
+            free(text)
+            // JSON within a text of JSON.
+            if depth < 3, text.first == 123, let inner = try? JSONDocument(text) { self.value(inner.root, depth + 1) }
+        default: break
+        }
+    }
+
+    private mutating func along(_ steps: ArraySlice<JSONPath.Step>, _ value: JSONValue, _ kind: String) {
+        guard let step = steps.first else {
+            secrets.add(value.stringBytes ?? Array(value.source), kind)
+            return
+        }
+        let rest = steps.dropFirst()
+        switch step {
+        case .member("*"):
+            for element in value.elements + value.members.map(\.value) { along(rest, element, kind) }
+        case .member(let name): if let next = value.member(name) { along(rest, next, kind) }
+        case .element(let index):
+            let elements = value.elements
+            if elements.indices.contains(index) { along(rest, elements[index], kind) }
+        }
+    }
+
+    // MARK: shapes
+
+    /// What is a secret by its shape: tokens, addresses, private keys.
+    private mutating func free(_ text: [UInt8]) {
+        for token in SecretShapes.webTokens(text) { secrets.add(token, "jwt") }
+        for address in SecretShapes.addresses(text) where !isRoutingID(address) { secrets.add(address, "email") }
+        for key in SecretShapes.privateKeys(text) { secrets.add(key, "private-key") }
+    }
+
+    private mutating func patterns(_ text: [UInt8]) {
+        for rule in rules {
+            guard case .regex(let pattern) = rule.place, let regex = try? Regex(pattern),
+                let string = String(validating: text, as: UTF8.self)
+            else { continue }
+            for match in string.matches(of: regex) {
+                let inner = match.output.count > 1 ? match.output[1].substring : nil
+                secrets.add(Array((inner ?? string[match.range]).utf8), rule.kind)
+            }
+        }
+    }
+
+    private mutating func collectRoutingIDs(_ entry: CassetteEntry) {
+        let segments = entry.url.path.split(separator: Byte.slash).map { Percent.decode($0) ?? Array($0) }
+        if segments.count > 2, segments[1] == Array("subscription".utf8) {
+            for segment in segments.dropFirst(2) { routingID(segment) }
+        }
+        for bytes in [entry.body.octets, entry.answer?.body.octets ?? []] {
+            if let document = try? JSONDocument(bytes) { routingIDs(document.root, 0) }
+        }
+    }
+
+    private mutating func routingIDs(_ value: JSONValue, _ depth: Int) {
+        for member in value.members {
+            let name = member.key.string ?? ""
+            if name.hasSuffix("routing_id") || name == "cid" || name == "topic" {
+                for part in (member.value.stringBytes ?? []).split(separator: Byte.slash) { routingID(Array(part)) }
+            }
+            routingIDs(member.value, depth)
+        }
+        for element in value.elements { routingIDs(element, depth) }
+        if depth < 3, let text = value.stringBytes, text.first == 123, let inner = try? JSONDocument(text) {
+            routingIDs(inner.root, depth + 1)
+        }
+    }
+
+    private mutating func routingID(_ text: [UInt8]) {
+        routingIDs.insert(ByteKey(text))
+        if redactsRoutingIDs, text.contains(64) { secrets.add(text, "routing-id") }
+    }
+
+    private func isRoutingID(_ text: [UInt8]) -> Bool { !redactsRoutingIDs && routingIDs.contains(ByteKey(text)) }
+}

@@ -1,0 +1,96 @@
+import CPushSimSystem
+import Dispatch
+import PushSim
+import PushSimCassettes
+import PushSimRecorder
+import PushSimSimulation
+import PushSimWire
+import Synchronization
+
+/// `pushsim record`: a reverse proxy that writes a cassette when it is stopped.
+enum RecordVerb {
+    static func run(_ arguments: Arguments) throws {
+        if let stray = arguments.rest.first {
+            throw UsageError(message: "record takes no \"\(stray)\".", verb: "record")
+        }
+        if let cassette = arguments.last("verify-live") {
+            let secrets = try ReplayVerb.secrets(arguments, "record")
+            return try LiveCheck.run(cassette, try settings(arguments), secrets)
+        }
+        guard let out = arguments.last("out") else {
+            throw UsageError(message: "record needs --out, the cassette to write.", verb: "record")
+        }
+        let signals = pushsim_stop_signals()
+        if signals < 0 { throw Finding(message: SystemError("signals", signals).description) }
+        let recorder: Recorder
+        let lock: CassetteLock
+        do {
+            lock = try CassetteLock(out)
+            recorder = try Recorder(try settings(arguments))
+        } catch let error as CassetteError {
+            throw Finding(message: error.description)
+        }
+        let port = try Serve.number(arguments, "port", 8025, upTo: 65_535, verb: "record")
+        let listener = try Listener(host: "127.0.0.1", port: port, loops: [try EventLoop.start()], handler: recorder)
+        wait { done in listener.open { _ in done() } }
+        let url = "http://127.0.0.1:\(listener.port)"
+        Files.out("pushsim \(Version.text) recording \(arguments.last("upstream") ?? "") at \(url)\n")
+        if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
+        Serve.waitForStop(signals)
+        wait { done in listener.close(done) }
+        wait { done in recorder.stop(done) }
+        if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
+        try withExtendedLifetime(lock) {
+            do {
+                try CassetteStore.write(try recorder.files(name: CassetteStore.name(out)), to: out)
+            } catch let error as CassetteError {
+                throw Finding(message: error.description)
+            }
+        }
+        Files.out("\(out): \(recorder.count) entries\n")
+    }
+
+    private static func wait(_ begin: (@escaping @Sendable () -> Void) -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        begin { done.signal() }
+        done.wait()
+    }
+
+    static func settings(_ arguments: Arguments) throws -> RecorderSettings {
+        guard let upstream = arguments.last("upstream") else {
+            throw UsageError(message: "record needs --upstream, the real server.", verb: "record")
+        }
+        var settings: RecorderSettings
+        do throws(CassetteError) {
+            settings = RecorderSettings(upstream: try RecorderSettings.origin(upstream))
+            if let push = arguments.last("push-upstream") { settings.pushUpstream = try RecorderSettings.origin(push) }
+        } catch {
+            throw UsageError(message: error.description, verb: "record")
+        }
+        settings.redaction.rules = try rules(arguments, "record")
+        settings.redaction.redactsRoutingIDs = arguments.has("redact-routing-ids")
+        if arguments.has("keep-order") { settings.redaction.order = .start }
+        settings.keepsTimings = arguments.has("timings")
+        settings.certificates = arguments.last("ca")
+        if let text = arguments.last("timeout") {
+            guard let limit = TimeText.duration(text), limit >= 1_000_000 else {
+                throw UsageError(message: "--timeout takes a time such as 30s, not \"\(text)\".", verb: "record")
+            }
+            settings.wholeLimit = limit
+            settings.connectLimit = min(limit, settings.connectLimit)
+        }
+        return settings
+    }
+
+    static func rules(_ arguments: Arguments, _ verb: String) throws(UsageError) -> [RedactionRule] {
+        var rules: [RedactionRule] = []
+        for text in arguments.all("redact") {
+            do throws(CassetteError) {
+                rules.append(try RedactionRule(text))
+            } catch {
+                throw UsageError(message: error.description, verb: verb)
+            }
+        }
+        return rules
+    }
+}

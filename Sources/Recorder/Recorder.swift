@@ -1,0 +1,151 @@
+package import PushSimCassettes
+package import PushSimWire
+import Synchronization
+
+/// How a recording is made.
+package struct RecorderSettings: Sendable {
+    /// Scheme and authority of the real server.
+    package var upstream: RecordedURL
+    /// Where `/push/<id>` goes, where deliveries are recorded too.
+    package var pushUpstream: RecordedURL?
+    /// A file of certificates to trust instead of the system's.
+    package var certificates: String?
+    /// Nanoseconds of real time.
+    package var connectLimit: Int64 = 10_000_000_000
+    package var wholeLimit: Int64 = 60_000_000_000
+    package var redaction = CassetteRedaction()
+    /// Whether the file says when things were, and how long they took.
+    package var keepsTimings = false
+
+    package init(upstream: RecordedURL) {
+        self.upstream = upstream
+        redaction.order = .identity
+    }
+
+    /// An origin: `http` or `https`, a host, and no path.
+    /// - Throws: a message that says what is wrong with it.
+    package static func origin(_ text: String) throws(CassetteError) -> RecordedURL {
+        guard let url = RecordedURL(Array(text.utf8)), ["http", "https"].contains(url.origin.prefix { $0 != 58 }.map { $0 }.text),
+            url.origin.count > 8, !url.origin.contains(64)
+        else { throw CassetteError("\"\(text)\" is no upstream such as https://ntm.example.com") }
+        guard url.target == [Byte.slash] else {
+            throw CassetteError(
+                "the upstream \(text) has a path; give \(url.origin.text) and let the client ask for the path")
+        }
+        return url
+    }
+}
+
+/// A reverse proxy that keeps what it sees (contract cassettes.md, "Recording").
+package final class Recorder: RequestHandler {
+    package let limits: ServerLimits = {
+        var limits = ServerLimits()
+        limits.body = 256 << 20
+        limits.streamLag = 1 << 30
+        return limits
+    }()
+
+    private let settings: RecorderSettings
+    private let log = RecordingLog()
+    private let outbound: Outbound
+
+    /// - Throws: where there is no libcurl.
+    package init(_ settings: RecorderSettings) throws(SystemError) {
+        self.settings = settings
+        outbound = try Outbound()
+    }
+
+    /// How many exchanges are over.
+    package var count: Int { log.all.count }
+
+    /// Ends what is under way. `done` is called when nothing more is recorded.
+    package func stop(_ done: @escaping @Sendable () -> Void) { outbound.stop(done) }
+
+    /// What was recorded, redacted and in order, as it is to be written.
+    /// - Throws: where a secret would be written.
+    package func files(name: String) throws(CassetteError) -> CassetteFiles {
+        var redaction = settings.redaction
+        redaction.normalises = !settings.keepsTimings
+        return try redaction.files(cassette(name), name: name)
+    }
+
+    private func cassette(_ name: String) -> Cassette {
+        var cassette = Cassette(name: name, entries: log.all)
+        cassette.about.isOwn = true
+        if settings.keepsTimings { cassette.about.recordedAt = log.begunAt }
+        return cassette
+    }
+
+    // MARK: requests
+
+    package func headArrived(_ exchange: Exchange) {}
+
+    package func requestArrived(_ exchange: Exchange) {
+        let request = exchange.request
+        let isDelivery = settings.pushUpstream != nil && request.head.text(request.head.path).hasPrefix("/push/")
+        let upstream = isDelivery ? settings.pushUpstream ?? settings.upstream : settings.upstream
+        let head = request.head
+        let query = head.query.map { head.slice($0) }
+        let url = RecordedURL(origin: upstream.origin, path: head.slice(head.path), query: query)
+        let host = Array(upstream.origin.drop { $0 != Byte.slash }.dropFirst(2))
+        let fields = head.headerFields.map { $0.isNamed(Self.host) ? HeaderField($0.name, host) : $0 }
+        var entry = CassetteEntry(
+            method: head.slice(head.method), url: url, headers: fields, body: .bytes(Self.decoded(request.body, fields)),
+            outcome: .failure(.init(.other)))
+        entry.isDelivery = isDelivery
+        if head.minorVersion == 0 { entry.httpVersion = Array("HTTP/1.0".utf8) }
+        let relay = Relay(exchange, entry, log)
+        exchange.context = relay
+        let hasBody = !request.body.isEmpty || head.framing != .none
+        let call = call(entry, upstream, hasBody ? request.body : nil)
+        outbound.submit { $0.begin(call, relay) }
+    }
+
+    private static let host = Array("Host".utf8)
+
+    /// Of one connection only, and made afresh for the next.
+    private static let ownFields = [
+        "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+        "expect", "te", "upgrade", "trailer",
+    ].map { Array($0.utf8) }
+
+    private func call(_ entry: CassetteEntry, _ upstream: RecordedURL, _ body: [UInt8]?) -> OutboundCall {
+        OutboundCall(
+            origin: upstream.origin.text, method: entry.method.text, target: entry.url.target,
+            fields: entry.headers.filter { field in !Self.ownFields.contains { field.isNamed($0) } }, body: body,
+            connectLimit: settings.connectLimit, wholeLimit: settings.wholeLimit, certificates: settings.certificates)
+    }
+
+    /// A recorded request as it would be sent now; one whose body was coded is sent in that coding.
+    func call(_ entry: CassetteEntry) -> OutboundCall {
+        let coding = entry.headers.first("content-encoding").flatMap { ContentCoding($0) }
+        let body = entry.body.octets
+        let hasBody = !body.isEmpty || ["POST", "PUT", "PATCH"].contains(entry.method.text)
+        var entry = entry
+        let host = Array(settings.upstream.origin.drop { $0 != Byte.slash }.dropFirst(2))
+        entry.headers = entry.headers.map { $0.isNamed(Self.host) ? HeaderField($0.name, host) : $0 }
+        return call(entry, settings.upstream, hasBody ? coding?.encodeStored(body) ?? body : nil)
+    }
+
+    func submit(_ job: @escaping Outbound.Job) { outbound.submit(job) }
+
+    private static func decoded(_ body: [UInt8], _ fields: [HeaderField]) -> [UInt8] {
+        let coding = fields.first("content-encoding").flatMap { ContentCoding($0) }
+        return coding.flatMap { try? $0.decode(body, limit: RecordingLog.decodedLimit) } ?? body
+    }
+
+    package func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {
+        guard ending == .clientLeft, let relay = exchange.context as? Relay else { return }
+        outbound.submit { outbound in
+            outbound.cancel(relay)
+            relay.clientLeft()
+        }
+    }
+
+    package func answer(to failure: RequestFailure) -> [UInt8] {
+        Response(
+            status: failure.status, fields: [HeaderField("Content-Type", "text/plain"), HeaderField("Connection", "close")],
+            body: Array("\(failure.message)\n".utf8)
+        ).bytes()
+    }
+}

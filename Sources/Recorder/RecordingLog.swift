@@ -1,0 +1,17 @@
+import CPushSimSystem
+import PushSimCassettes
+import Synchronization
+
+/// What has been seen so far.
+final class RecordingLog: Sendable {
+    /// The most that a coded body may become.
+    static let decodedLimit = 256 << 20
+
+    let begun = pushsim_monotonic_clock()
+    let begunAt = pushsim_wall_clock()
+    private let entries = Mutex<[CassetteEntry]>([])
+
+    func add(_ entry: CassetteEntry) { entries.withLock { $0.append(entry) } }
+
+    var all: [CassetteEntry] { entries.withLock { $0 } }
+}

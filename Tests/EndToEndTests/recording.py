@@ -1,0 +1,387 @@
+"""Records a nasty upstream with the real binary, replays it, and compares every answer octet by octet.
+usage: recording.py PATH-TO-PUSHSIM"""
+import base64
+import json
+import os
+import random
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from upstream import JSON, Upstream, answer
+
+BINARY = sys.argv[1]
+PATIENCE = 1.0
+
+
+class Server:
+    """A verb of the binary that listens."""
+
+    def __init__(self, *words):
+        self.ready = tempfile.mktemp()
+        self.process = subprocess.Popen(
+            [BINARY, *words, "--port", "0", "--ready-file", self.ready], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not (os.path.exists(self.ready) and open(self.ready).read().endswith("\n")):
+            if self.process.poll() is not None:
+                raise SystemExit(f"{words}: {self.process.stderr.read().decode()}")
+            time.sleep(0.005)
+        self.port = int(open(self.ready).read().strip().rsplit(":", 1)[1])
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out.decode(), err.decode()
+
+
+def ask(port, octets, patience=PATIENCE):
+    """What came, and how it ended: keep, fin, rst."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(octets)
+        connection.settimeout(patience)
+        data = bytearray()
+        while True:
+            try:
+                more = connection.recv(1 << 20)
+            except TimeoutError:
+                return bytes(data), "open"
+            except ConnectionResetError:
+                return bytes(data), "rst"
+            if not more:
+                return bytes(data), "fin"
+            data += more
+            if is_whole(octets, data):
+                connection.settimeout(0.05)
+
+
+def is_whole(request, data):
+    start, end = 0, data.find(b"\r\n\r\n")
+    while end >= 0 and data.startswith(b"HTTP/1.1 1", start):
+        start, end = end + 4, data.find(b"\r\n\r\n", end + 4)
+    if end < 0:
+        return False
+    head = data[start:end]
+    if request.startswith(b"HEAD") or re.match(rb"HTTP/1.. (204|304)", head):
+        return True
+    length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+    if length:
+        return len(data) - end - 4 >= int(length[1])
+    return b"chunked" in head and data.endswith(b"\r\n\r\n") and b"\r\n0\r\n" in data[-200:]
+
+
+def taken_apart(request, data):
+    """Status line, header list, and body without chunks."""
+    heads = []
+    body = data
+    while True:
+        head, gap, rest = body.partition(b"\r\n\r\n")
+        if not gap:
+            return heads, body
+        heads.append(head.split(b"\r\n"))
+        body = rest
+        if not re.match(rb"HTTP/1.1 1", head):
+            break
+    if b"chunked" in head.lower():
+        plain, rest = b"", body
+        while rest:
+            size, _, rest = rest.partition(b"\r\n")
+            count = int(size, 16) if size else 0
+            if count == 0:
+                return heads, plain + b"|trailers|" + rest
+            plain, rest = plain + rest[:count], rest[count + 2:]
+        return heads, plain
+    return heads, body
+
+
+def request(method, target, fields=(), body=b""):
+    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n" + "".join(f"{n}: {v}\r\n" for n, v in fields)
+    if body:
+        head += f"Content-Length: {len(body)}\r\n"
+    return head.encode("latin-1") + b"\r\n" + body
+
+
+def check(condition, *words):
+    if not condition:
+        raise SystemExit("recording: " + " ".join(str(word) for word in words))
+
+
+def record(out, upstream, work, *flags):
+    return Server("record", "--upstream", upstream, "--out", out, *flags)
+
+
+def requests():
+    form = [("Content-Type", "application/x-www-form-urlencoded")]
+    boundary = b"--zz\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\n\x00\x01\xff\r\n--zz--\r\n"
+    all_of_them = [request("GET", path) for path in Upstream().routes if path not in ("/poll", "/head", "/echo")]
+    return all_of_them + [
+        request("GET", "/poll"), request("GET", "/poll"), request("GET", "/poll"), request("HEAD", "/head"),
+        request("POST", "/echo", form, b"a=1%2B1&b=x+y&a=%20"), request("POST", "/echo", form, b"a=1+1"),
+        request("POST", "/echo", [("Content-Type", "multipart/form-data; boundary=zz")], boundary),
+        request("PUT", "/echo", JSON, '{"é": [1.0, 2e3], "z": null}'.encode()),
+        request("PATCH", "/echo", [], bytes(range(256))), request("GET", "/echo?a=%2B&b=+&a=2"),
+        request("DELETE", "/none/%2F..//x"), request("MKCOL", "/none"), request("POST", "/echo", [("Content-Length", "0")]),
+    ]
+
+
+def nasty(work):
+    upstream = Upstream()
+    out = f"{work}/nasty.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--timeout", "400ms")
+    seen = [(octets, ask(recorder.port, octets)) for octets in requests()]
+    code, said, err = recorder.stop()
+    check(code == 0, "the recorder ended with", code, err)
+    upstream.stop()
+    json.load(open(out))
+    # Cookies are secrets: what they were is given here, so that all octets can be compared.
+    replayer = Server("replay", out, "--complete", "--quiet", "--secret", "cookie.1=1", "--secret", "cookie.2=dark")
+    for octets, (data, end) in seen:
+        again, ended = ask(replayer.port, octets)
+        line = octets.split(b"\r\n")[0].decode()
+        wanted, got = taken_apart(octets, data), taken_apart(octets, again)
+        check(end == ended, line, "ended with", ended, "not", end)
+        check(wanted[0] == got[0], line, "heads", wanted[0], "against", got[0])
+        check(wanted[1] == got[1], line, "bodies", wanted[1][:80], "against", got[1][:80])
+    code, said, err = replayer.stop()
+    check(code == 0, "the replay ended with", code, err)
+    ends = sorted({end for _, (_, end) in seen})
+    check(ends == ["fin", "open", "rst"], "kinds of end", ends)
+    return len(seen)
+
+
+def refused(work):
+    """A server that is not there, and one that nobody knows."""
+    closed = socket.create_server(("127.0.0.1", 0))
+    port = closed.getsockname()[1]
+    closed.close()
+    for number, (url, kind) in enumerate([
+            (f"http://127.0.0.1:{port}", "refused"), ("http://no-such-host.invalid", "dns")]):
+        out = f"{work}/refused-{number}.har"
+        recorder = record(out, url, work, "--timeout", "5s")
+        check(ask(recorder.port, request("GET", "/x"), 6) == (b"", "rst"), kind, "is a reset")
+        recorder.stop()
+        entry = json.load(open(out))["log"]["entries"][0]
+        check(entry["_pushsim"]["failure"] == kind, url, "is", entry["_pushsim"], "not", kind)
+        replayer = Server("replay", out, "--quiet")
+        check(ask(replayer.port, request("GET", "/x")) == (b"", "rst"), kind, "is replayed as a reset")
+        replayer.stop()
+
+
+def certificates(work):
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    import datetime
+    import ipaddress
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+                   .serial_number(1).not_valid_before(now - datetime.timedelta(1))
+                   .not_valid_after(now + datetime.timedelta(1))
+                   .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+                   .add_extension(x509.BasicConstraints(True, None), True).sign(key, hashes.SHA256()))
+    pem = f"{work}/ca.pem"
+    with open(pem, "wb") as file:
+        file.write(certificate.public_bytes(serialization.Encoding.PEM))
+    both = f"{work}/both.pem"
+    with open(both, "wb") as file:
+        file.write(key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        file.write(certificate.public_bytes(serialization.Encoding.PEM))
+    return pem, both
+
+
+def tls(work):
+    pem, both = certificates(work)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    upstream = Upstream(context)
+    for flags, wanted in [(["--ca", pem], "fin"), ([], "rst")]:
+        out = f"{work}/tls.har"
+        recorder = record(out, f"https://127.0.0.1:{upstream.port}", work, *flags)
+        data, end = ask(recorder.port, request("GET", "/close"), 5)
+        check(end == wanted and data.endswith(b"bye") == bool(flags), "TLS with", flags, data, end)
+        recorder.stop()
+    check(json.load(open(out))["log"]["entries"][0]["_pushsim"]["failure"] == "tls", "a certificate that nobody knows")
+    upstream.stop()
+
+
+def twice(work):
+    """The same session in two processes, 50 requests at once, gives the same octets."""
+    files = []
+    for run in range(2):
+        upstream = Upstream()
+        out = f"{work}/twice-{run}/a.har"
+        os.mkdir(os.path.dirname(out))
+        upstream.port_shown = upstream.port
+        recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--redact", "query:who")
+        octets = [
+            request("POST", f"/echo?who=user-{i % 25:04}", [("Authorization", f"Bearer token-{i % 25:04}")] + JSON,
+                    b'{"n":%d,"password":"secret-%04d"}' % (i % 10, i % 25)) for i in range(50)]
+        octets += [request("GET", "/gzip"), request("GET", "/sse"), request("GET", "/cookies")]
+        order = list(octets)
+        random.Random(run).shuffle(order)
+        threads = [threading.Thread(target=ask, args=(recorder.port, one)) for one in order]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        check(recorder.stop()[0] == 0, "the recorder ended badly")
+        upstream.stop()
+        files.append(open(out, "rb").read().replace(f":{upstream.port}".encode(), b":PORT"))
+    check(files[0] == files[1], "two recordings of the same session differ")
+    check(files[0].count(b'"startedDateTime"') == 53, "entries", files[0].count(b'"startedDateTime"'))
+
+
+SECRET = "hunter2/S3cret+pw"
+
+
+def forms_of(secret):
+    raw = secret.encode()
+    once = urllib.parse.quote(secret, safe="")
+    found = {raw, once.encode(), urllib.parse.quote(once, safe="").encode(), raw.hex().encode(), once.lower().encode()}
+    for lead in range(3):
+        text = base64.b64encode(b"\0" * lead + raw)
+        core = text[(0, 2, 3)[lead]:-4]
+        found |= {core, core.replace(b"+", b"-").replace(b"/", b"_")}
+    return found
+
+
+def secrets(work):
+    jwt = "eyJhbGciOiJFUzI1NiJ9." + base64.urlsafe_b64encode(b'{"sub":"alice"}').rstrip(b"=").decode() + ".c2lnbmF0dXJl"
+    basic = base64.b64encode(f"alice:{SECRET}".encode()).decode()
+    twice_encoded = urllib.parse.quote(urllib.parse.quote(SECRET, safe=""), safe="")
+    blob = base64.b64encode(json.dumps({"inner": SECRET, "n": 1}).encode()).decode()
+    everything = [
+        ("Authorization", f"Bearer {jwt}"), ("X-Basic", f"Basic {basic}"), ("Cookie", f"sid={SECRET.replace('/', '.')}; a=b"),
+        ("X-Twice", twice_encoded), ("X-Blob", blob)]
+    echo = lambda r: (answer("200 OK", JSON + [("X-Got", dict(r["fields"]).get("X-Twice", ""))], json.dumps({
+        "token": "issued-token-12345", "you": json.loads(r["body"])["password"], "mail": "alice@example.com",
+        "text": "was " + json.loads(r["body"])["password"] + "!"}).encode()), "keep")
+    upstream = Upstream(extra={"/login": echo, "/again": lambda r: (answer("200 OK", [], b"ok"), "keep")})
+    out = f"{work}/secrets.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--redact", "header:X-Basic")
+    body = json.dumps({"password": SECRET, "device_token": "0123abcd" * 8, "note": "escaped: " + SECRET}).encode()
+    body = body.replace(b"escaped: hunter2", b"escaped: h\\u0075nter2")
+    login = request("POST", "/login?token=" + urllib.parse.quote(SECRET, safe=""), everything + JSON, body)
+    first = ask(recorder.port, login)[0]
+    form = request("POST", "/again/" + urllib.parse.quote(SECRET, safe=""), [
+        ("Content-Type", "application/x-www-form-urlencoded")], f"x={urllib.parse.quote_plus(SECRET)}&email=bob%40example.org".encode())
+    ask(recorder.port, form)
+    parts = f"--q\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{SECRET}\r\n--q--\r\n".encode()
+    ask(recorder.port, request("POST", "/again", [("Content-Type", "multipart/form-data; boundary=q")], parts))
+    code, _, err = recorder.stop()
+    check(code == 0, "secrets: the recorder ended with", code, err)
+    written = open(out, "rb").read()
+    for form_ in forms_of(SECRET) | forms_of("0123abcd" * 8) | {jwt.encode(), b"issued-token-12345", basic.encode(),
+                                                               b"alice@example.com", b"bob%40example.org", b"bob@example.org"}:
+        check(form_ not in written, "the secret stands in the file as", form_)
+    check(b"{{password.1}}" in written or b"{{authorization" in written, "no placeholders")
+    code = subprocess.run([BINARY, "cassette", "check", out], capture_output=True)
+    check(code.returncode == 0, "check finds", code.stderr.decode())
+    # Another secret of the caller's own: it is bound, and given back.
+    replayer = Server("replay", out, "--quiet")
+    check(json.loads(ask(replayer.port, login)[0].partition(b"\r\n\r\n")[2])["text"] == f"was {SECRET}!", "the own value")
+    replayer.stop()
+    other = "other + \"value\"/%41"
+    mine = json.dumps({"password": other, "device_token": "ffff", "note": "escaped: " + other}).encode()
+    replayer = Server("replay", out, "--quiet")
+    octets = request("POST", "/login?token=" + urllib.parse.quote(other, safe=""), [
+        ("X-Twice", urllib.parse.quote(urllib.parse.quote(other, safe=""), safe=""))] + JSON, mine)
+    heads, got = taken_apart(octets, ask(replayer.port, octets)[0])
+    check(json.loads(got)["text"] == f"was {other}!" and json.loads(got)["you"] == other, "not the caller's value", heads, got)
+    replayer.stop()
+    upstream.stop()
+    check(len(first) > 0, "no answer")
+
+
+def unreachable_secret(work):
+    """A secret where redaction does not reach makes the write refuse, and name the place."""
+    upstream = Upstream()
+    out = f"{work}/unreachable.har"
+    with open(out, "w") as file:
+        file.write("the old one")
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work)
+    ask(recorder.port, request("GET", "/end", [("Authorization", "Bearer verysecretvalue"), ("X-verysecretvalue", "1")]))
+    code, _, err = recorder.stop()
+    check(code == 1 and "log.entries[0].request.headers[2].name" in err, "refusal says", code, err)
+    check("verysecretvalue" not in err, "the message tells the secret")
+    check(open(out).read() == "the old one", "the old cassette is gone")
+    upstream.stop()
+
+
+def locked(work):
+    upstream = Upstream()
+    out = f"{work}/locked.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work)
+    second = subprocess.run([BINARY, "record", "--upstream", "http://127.0.0.1:1", "--out", out, "--port", "0"],
+                            capture_output=True, timeout=10)
+    check(second.returncode == 1 and b"another recorder" in second.stderr, "two recorders on a file", second)
+    recorder.stop()
+    check(not os.path.exists(f"{work}/.locked.har.lock"), "the lock stays")
+    upstream.stop()
+
+
+def killed(work, times):
+    """Killed at any moment of writing, the recorder leaves the old cassette or the new one."""
+    upstream = Upstream()
+    chance = random.Random(5)
+    out = f"{work}/killed.har"
+    olds = news = 0
+    took = 0.05
+    for number in range(times):
+        for path in [out] + [f"{work}/{name}" for name in os.listdir(work) if name.startswith("killed.har.")]:
+            if os.path.exists(path):
+                os.remove(path)
+        with open(out, "w") as file:
+            json.dump({"log": {"entries": [], "_old": number}}, file)
+        recorder = record(out, f"http://127.0.0.1:{upstream.port}", work)
+        for index in range(4):
+            ask(recorder.port, request("PUT", f"/echo?n={index}", [], b"x" * 100_000))
+        if number % 10 == 0:
+            # Now and then it may finish: that says how long it takes, and so when to kill the next.
+            began = time.monotonic()
+            recorder.stop()
+            took = time.monotonic() - began
+        else:
+            recorder.process.send_signal(signal.SIGTERM)
+            time.sleep(chance.uniform(0, took * 1.2))
+            recorder.process.kill()
+            recorder.process.communicate()
+        har = json.load(open(out))
+        if "_old" in har["log"]:
+            olds += 1
+            continue
+        news += 1
+        check(len(har["log"]["entries"]) == 4, "entries", len(har["log"]["entries"]))
+        for entry in har["log"]["entries"]:
+            path = f"{work}/{entry['request']['postData']['_file']}"
+            check(open(path, "rb").read() == b"x" * 100_000, "a torn body")
+    upstream.stop()
+    news -= (times + 9) // 10
+    check(olds > 0 and news > 0, "killed too early or too late each time", olds, news)
+    return olds, news
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        count = nasty(work)
+        print(f"recording: {count} exchanges recorded and replayed, each the same")
+        refused(work)
+        tls(work)
+        twice(work)
+        secrets(work)
+        unreachable_secret(work)
+        locked(work)
+        olds, news = killed(work, int(os.environ.get("PUSHSIM_KILLS", "200")))
+        print(f"recording: killed {olds + news} times, {olds} left the old cassette and {news} the new one, none a torn one")
+    print("recording: good")
+
+
+main()
