@@ -70,11 +70,14 @@ let package = Package(
                 "PushSimWebPush", "CPushSimSystem",
             ]),
         part("Testing", ["PushSim"]),
-        part("Recorder", ["PushSim", "PushSimCassettes", "PushSimWire", "CPushSimCurl", "CPushSimSystem"]),
+        part(
+            "Recorder",
+            ["PushSim", "PushSimCassettes", "PushSimWebPush", "PushSimWire", "CPushSimCurl", "CPushSimSystem"]),
         .executableTarget(
             name: "PushSimCommand",
             dependencies: [
-                "PushSim", "PushSimRecorder", "PushSimCassettes", "PushSimJSONText", "PushSimFaults", "PushSimSimulation",
+                "PushSim", "PushSimRecorder", "PushSimCassettes", "PushSimJSONText", "PushSimFaults",
+                "PushSimSimulation",
                 "PushSimWebPush", "PushSimWire",
                 "CPushSimSystem",
             ],
@@ -98,7 +101,10 @@ let package = Package(
         tests("Cassettes", ["PushSimCassettes", "PushSim", "PushSimWire"]),
         tests(
             "Recorder",
-            ["PushSimRecorder", "PushSimCassettes", "PushSim", "PushSimWire", "PushSimJSONText", "CPushSimSystem"]),
+            [
+                "PushSimRecorder", "PushSimTesting", "PushSimCassettes", "PushSim", "PushSimWire", "PushSimJSONText",
+                "CPushSimSystem",
+            ]),
         tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults"]),
     ],
     swiftLanguageModes: [.v6]

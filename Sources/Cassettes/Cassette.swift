@@ -134,6 +134,8 @@ package struct CassetteEntry: Sendable {
     package var body: Body
     package var outcome: Outcome
     package var isDelivery = false
+    /// Of a delivery: what its record says, where that is known.
+    package var plaintext: [UInt8]?
     package var timing: Timing?
     /// What is compared of this entry's request otherwise than of the others'.
     package var match: MatchRules?

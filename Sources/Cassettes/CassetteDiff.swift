@@ -35,7 +35,8 @@ package enum CassetteDiff {
         case (.failure(let own), .failure(let other)):
             if own.kind != other.kind { return ["failed: \(own.kind.rawValue) against \(other.kind.rawValue)"] }
         case (.failure(let own), .answer(let answer)): return ["failed: \(own.kind.rawValue), against \(answer.status)"]
-        case (.answer(let answer), .failure(let other)): return ["\(answer.status), against failed: \(other.kind.rawValue)"]
+        case (.answer(let answer), .failure(let other)):
+            return ["\(answer.status), against failed: \(other.kind.rawValue)"]
         case (.answer, .answer): break
         }
         guard let own = left.answer, let other = right.answer else { return [] }
@@ -51,9 +52,13 @@ package enum CassetteDiff {
         for field in left + right where !names.contains(where: field.isNamed) { names.append(field.name) }
         // How long the body is, the body says itself.
         return names.filter { !HARReader.isFraming($0) }.compactMap { name in
-            let (own, other) = (left.filter { $0.isNamed(name) }.map(\.value), right.filter { $0.isNamed(name) }.map(\.value))
+            let (own, other) = (
+                left.filter { $0.isNamed(name) }.map(\.value), right.filter { $0.isNamed(name) }.map(\.value)
+            )
             if own == other { return nil }
-            func shown(_ values: [[UInt8]]) -> String { values.isEmpty ? "nothing" : values.map(\.text).joined(separator: ", ") }
+            func shown(_ values: [[UInt8]]) -> String {
+                values.isEmpty ? "nothing" : values.map(\.text).joined(separator: ", ")
+            }
             return "header \(name.text): \(shown(own)) against \(shown(other))"
         }
     }

@@ -28,8 +28,26 @@ package final class CassettePlayer: Player {
     private let tape: CassetteTape
     private let settings: PlayerSettings
     /// Of each group of recordings that mean the same, how many are used.
-    private var turns: [ByteKey: Int] = [:]
-    private var used: Set<Int> = []
+    private var turns: [Int]
+    private var used: [Bool]
+    /// By the octets of a request: what it may be answered with, for those that come again as they came.
+    private var seen: [ByteKey: Seen] = [:]
+    private static let seenLimit = 4096
+    /// Rises whenever a placeholder is bound.
+    private var bindings = 0
+
+    /// The entry that the last call was answered with.
+    private var current: Int?
+    /// Which deliveries have been pushed again.
+    private var pushed: Set<Int> = []
+    private var keys = RegisteredKeys()
+
+    private struct Seen {
+        let group: Int?
+        /// Entries that were compared one by one and match, with nothing left to bind.
+        let open: [Int]
+        let bindings: Int
+    }
     private var bound: [ByteKey: [UInt8]]
     private var next = 0
 
@@ -37,32 +55,70 @@ package final class CassettePlayer: Player {
         self.tape = tape
         self.settings = settings
         bound = settings.secrets
+        turns = Array(repeating: 0, count: tape.groups.count)
+        used = Array(repeating: false, count: tape.entries.count)
     }
 
     package func reset() {
-        used = []
-        turns = [:]
+        used = Array(repeating: false, count: tape.entries.count)
+        turns = Array(repeating: 0, count: tape.groups.count)
         bound = settings.secrets
+        seen = [:]
+        pushed = []
+        keys = RegisteredKeys()
         next = 0
     }
 
     /// Recordings that nobody has asked for.
     package var leftovers: [String] {
-        tape.entries.indices.filter { !used.contains($0) }.map { "entry \($0 + 1): \(tape.entries[$0].line)" }
+        tape.entries.indices.filter { !used[$0] }.map { "entry \($0 + 1): \(tape.entries[$0].line)" }
     }
 
-    package func answer(_ call: Call, now: Int64) -> Answer {
-        let request = RequestMeaning(
-            method: Array(call.method), path: Array(call.path), query: call.query.map { Array($0) },
-            headers: call.head.headerFields, body: call.body)
+    package func answer(_ call: Call, now: Int64, isExact: Bool) -> Answer {
+        current = nil
+        let octets = settings.order == .identity ? Self.octets(call) : nil
+        if let octets, let known = seen[octets], known.bindings == bindings, let number = next(known) {
+            return play(number, call, now, isExact)
+        }
+        let request = Self.meaning(call)
+        defer { if let octets { note(octets, request) } }
         switch find(request) {
-        case .found(let number): return play(number, call, now)
+        case .found(let number): return play(number, call, now, isExact)
         case .exhausted(let number, let count):
             return unmatched(
                 request, "entry \(number + 1) matched, used \(count) of \(count)",
                 "Record the request once more, or replay with --repeat-last.")
         case .none:
             return unmatched(request, "no recording matches", "Record the request, or mend the one that is nearest.")
+        }
+    }
+
+    /// A delivery is pushed again once all that its endpoint stands for is known: when its device has registered.
+    package func pushes(after call: Call) -> [RecordedPush] {
+        guard let current, pushed.count < tape.deliveries.count else { return [] }
+        keys.note(call.body)
+        var found: [RecordedPush] = []
+        for (number, delivery) in tape.deliveries.enumerated() where !pushed.contains(number) {
+            let path = Template(delivery.url.target)
+            guard path.names.allSatisfy({ bound[ByteKey($0)] != nil }) else { continue }
+            pushed.insert(number)
+            let token = delivery.url.origin + path.filled(bound)
+            let after = (delivery.timing?.start ?? 0) - (tape.entries[current].timing?.start ?? 0)
+            found.append(
+                RecordedPush(
+                    token: token,
+                    headers: delivery.headers.filter { !Self.isOfConnection($0.name) }.map {
+                        HeaderField($0.name, Template($0.value).filled(bound))
+                    }, body: delivery.body.octets,
+                    plaintext: delivery.plaintext.map { Template($0, in: .json).filled(bound) }, keys: keys[token],
+                    delay: settings.speed.map { Int64(Double(max(0, after)) / $0) } ?? 0))
+        }
+        return found
+    }
+
+    private static func isOfConnection(_ name: [UInt8]) -> Bool {
+        ["host", "connection", "content-length", "transfer-encoding"].contains {
+            name.equalsIgnoringCase(Array($0.utf8))
         }
     }
 
@@ -74,11 +130,75 @@ package final class CassettePlayer: Player {
         case none
     }
 
+    private static func meaning(_ call: Call) -> RequestMeaning {
+        RequestMeaning(
+            method: Array(call.method), path: Array(call.path), query: call.query.map { Array($0) },
+            headers: call.head.headerFields, body: call.body)
+    }
+
+    /// What of a request its meaning depends on, as it came.
+    private static func octets(_ call: Call) -> ByteKey {
+        let head = call.head
+        var octets: [UInt8] = []
+        octets.reserveCapacity(head.method.count + call.target.count + call.body.count + 64)
+        octets += head.slice(head.method)
+        octets.append(Byte.space)
+        octets += call.target
+        for field in [head.value(.contentType), head.value(.contentEncoding)] {
+            octets.append(Byte.lineFeed)
+            if let field { octets += field }
+        }
+        octets.append(Byte.lineFeed)
+        octets += call.body
+        return ByteKey(octets)
+    }
+
+    /// The next recording of a request that was seen before.
+    private func next(_ known: Seen) -> Int? {
+        let numbers = known.group.map { tape.groups[$0] } ?? []
+        let done = known.group.map { turns[$0] } ?? 0
+        let closed = done < numbers.count ? numbers[done] : nil
+        let open = known.open.first { !used[$0] }
+        if let closed, let group = known.group, open.map({ closed < $0 }) ?? true {
+            turns[group] = done + 1
+            used[closed] = true
+            return closed
+        }
+        if let open {
+            used[open] = true
+            return open
+        }
+        return settings.repeatsLast ? max(numbers.last ?? -1, known.open.last ?? -1) : nil
+    }
+
+    /// Notes what a request may be answered with, where that binds nothing more. Headers that count are not in the key.
+    private func note(_ octets: ByteKey, _ request: RequestMeaning) {
+        guard octets.bytes.count < 64 << 10, !tape.comparesHeaders else { return }
+        var open: [Int] = []
+        for number in tape.open(request) {
+            var trial = bound
+            guard tape.meanings[number].differences(request, &trial).isEmpty else { continue }
+            if trial.count != bound.count { return }
+            open.append(number)
+            // More than a few are sought out anew each time.
+            if open.count > 64 { return }
+        }
+        let group = tape.group(request)
+        if group == nil, open.isEmpty { return }
+        if seen.count >= Self.seenLimit { seen.removeAll(keepingCapacity: true) }
+        seen[octets] = Seen(group: group, open: open, bindings: bindings)
+    }
+
+    private func bind(_ trial: [ByteKey: [UInt8]]) {
+        if trial.count != bound.count { bindings += 1 }
+        bound = trial
+    }
+
     private func find(_ request: RequestMeaning) -> Found {
         if settings.order == .strict { return findNext(request) }
-        let key = request.canonical
-        let closed = tape.closed[key] ?? []
-        let done = turns[key] ?? 0
+        let group = tape.group(request)
+        let closed = group.map { tape.groups[$0] } ?? []
+        let done = group.map { turns[$0] } ?? 0
         let candidate = done < closed.count ? closed[done] : nil
         var last = closed.last
         var count = closed.count
@@ -88,14 +208,14 @@ package final class CassettePlayer: Player {
             guard tape.meanings[number].differences(request, &trial).isEmpty else { continue }
             count += 1
             last = max(last ?? 0, number)
-            if used.contains(number) { continue }
-            bound = trial
-            used.insert(number)
+            if used[number] { continue }
+            bind(trial)
+            used[number] = true
             return .found(number)
         }
-        if let candidate {
-            turns[key] = done + 1
-            used.insert(candidate)
+        if let candidate, let group {
+            turns[group] = done + 1
+            used[candidate] = true
             return .found(candidate)
         }
         guard let last else { return .none }
@@ -106,15 +226,19 @@ package final class CassettePlayer: Player {
         guard next < tape.entries.count else { return .none }
         var trial = bound
         guard tape.meanings[next].differences(request, &trial).isEmpty else { return .none }
-        bound = trial
+        bind(trial)
         next += 1
-        used.insert(next - 1)
+        used[next - 1] = true
         return .found(next - 1)
     }
 
     // MARK: answers
 
-    private func play(_ number: Int, _ call: Call, _ now: Int64) -> Answer {
+    private func play(_ number: Int, _ call: Call, _ now: Int64, _ isExact: Bool) -> Answer {
+        current = number
+        if isExact, settings.speed == nil, !settings.shiftsDates, let answer = tape.answers.ready(number, call.head) {
+            return answer
+        }
         let entry = tape.entries[number]
         if let answer = entry.answer, case .notCaptured = answer.body {
             return Self.trouble(
@@ -137,7 +261,7 @@ package final class CassettePlayer: Player {
             rows.append((score, number, differences))
         }
         let nearest = rows.sorted { ($0.score, $0.number) < ($1.score, $1.number) }.prefix(3).map { row -> JSON in
-            let isUsed = used.contains(row.number)
+            let isUsed = used[row.number]
             let state = row.differences.isEmpty && isUsed ? ["matched, and is used up"] : row.differences
             let said = state.isEmpty ? ["matches, but it is not its turn"] : state
             return [
@@ -161,7 +285,11 @@ package final class CassettePlayer: Player {
                 fields: [
                     HeaderField("X-PushSim-Unmatched", "true"), HeaderField("Content-Type", "application/json"),
                 ], body: body.bytes))
-        answer.unmatched = message
+        let told = nearest.map { row in
+            let differences = (row["differences"]?.elements ?? []).compactMap(\.string).joined(separator: "; ")
+            return "\n  entry \(row["entry"]?.int ?? 0), \(row["request"]?.string ?? ""): \(differences)"
+        }
+        answer.unmatched = "\(message).\(told.isEmpty ? "" : " Nearest:")\(told.joined())\n  \(fix)"
         return answer
     }
 }

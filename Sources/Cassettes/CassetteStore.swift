@@ -10,6 +10,17 @@ package enum CassetteStore {
     }
 
     package static func read(_ path: String) throws(CassetteError) -> [UInt8] {
+        let known = pushsim_file_size(path)
+        if known > 0 {
+            // Without a copy on the way: cassettes may be large.
+            var result: Int64 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Int(known)) { buffer, count in
+                result = pushsim_file_read_into(path, buffer.baseAddress, Int(known))
+                count = Int(max(0, result))
+            }
+            if result < 0 { throw CassetteError(SystemError("cannot read \(path)", result).description) }
+            return bytes
+        }
         var content: UnsafeMutablePointer<UInt8>?
         var size = 0
         let result = pushsim_file_read(path, &content, &size)
@@ -29,7 +40,9 @@ package enum CassetteStore {
         for body in files.bodies { try write(body.bytes, "\(folder)/\(body.path)") }
         try write(files.har, path)
         let wanted = Set(files.bodies.map { "\(folder)/\($0.path)" })
-        for file in list(bodies).map({ "\(bodies)/\($0)" }) where !wanted.contains(file) { _ = pushsim_file_remove(file) }
+        for file in list(bodies).map({ "\(bodies)/\($0)" }) where !wanted.contains(file) {
+            _ = pushsim_file_remove(file)
+        }
         if wanted.isEmpty { _ = pushsim_folder_remove(bodies) }
     }
 

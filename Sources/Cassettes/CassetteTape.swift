@@ -7,18 +7,26 @@ package final class CassetteTape: Sendable {
     let meanings: [RequestMeaning]
     /// When the cassette of each entry was recorded.
     let recordedAt: [Int64?]
-    /// By what a request means: entries in order, of those with no placeholder and no rule of their own.
-    let closed: [ByteKey: [Int]]
+    /// Entries, in order, whose requests mean the same: of those with no placeholder and no rule of their own.
+    let groups: [[Int]]
+    /// By what a request means, and by its octets where the media types differ: which of `groups`.
+    private let closed: [ByteKey: Int]
     /// The others, by method and path where those are sure, else under nothing.
     private let others: [ByteKey: [Int]]
     let answers: RecordedAnswers
+    /// What was pushed, in order.
+    let deliveries: [CassetteEntry]
 
-    /// Deliveries are no answers to anybody's request, so they are left out here.
+    /// Deliveries are no answers to anybody's request, so they stand apart.
     package init(_ cassettes: [Cassette]) {
         var entries: [CassetteEntry] = []
         var meanings: [RequestMeaning] = []
         var recordedAt: [Int64?] = []
         var own: [Bool] = []
+        let count = cassettes.reduce(0) { $0 + $1.entries.count }
+        entries.reserveCapacity(count)
+        meanings.reserveCapacity(count)
+        recordedAt.reserveCapacity(count)
         for cassette in cassettes {
             for entry in cassette.entries where !entry.isDelivery {
                 entries.append(entry)
@@ -27,19 +35,37 @@ package final class CassetteTape: Sendable {
                 own.append(cassette.about.isOwn)
             }
         }
-        var closed: [ByteKey: [Int]] = [:]
+        var closed: [ByteKey: Int] = [:]
+        var groups: [[Int]] = []
+        closed.reserveCapacity(count)
         var others: [ByteKey: [Int]] = [:]
         for (number, meaning) in meanings.enumerated() {
             if meaning.isClosed {
-                closed[meaning.canonical, default: []].append(number)
+                let key = meaning.canonical
+                let plain = meaning.plain
+                if let group = closed[key] ?? closed[plain] {
+                    groups[group].append(number)
+                    if closed[plain] == nil { closed[plain] = group }
+                } else {
+                    closed[key] = groups.count
+                    closed[plain] = groups.count
+                    groups.append([number])
+                }
             } else {
                 others[meaning.openKey, default: []].append(number)
             }
         }
         (self.entries, self.meanings, self.recordedAt) = (entries, meanings, recordedAt)
-        (self.closed, self.others) = (closed, others)
+        (self.closed, self.others, self.groups) = (closed, others, groups)
+        deliveries = cassettes.flatMap(\.entries).filter(\.isDelivery)
+        comparesHeaders = meanings.contains { !$0.rules.headers.isEmpty }
         answers = RecordedAnswers(entries, isOwn: own)
     }
+
+    /// Whether a rule makes header fields count.
+    let comparesHeaders: Bool
+
+    func group(_ request: RequestMeaning) -> Int? { closed[request.canonical] ?? closed[request.plain] }
 
     /// The entries that must be compared with a request one by one, in order.
     func open(_ request: RequestMeaning) -> [Int] {

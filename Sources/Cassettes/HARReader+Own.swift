@@ -7,7 +7,8 @@ extension HARReader {
     func ownHeaders(_ value: JSONValue?) -> [HeaderField] {
         (value?.lenientElements ?? []).compactMap { element in
             guard let name = element.lenientMember("name")?.lenientText, HeaderField.isName(name) else { return nil }
-            let value = element.lenientMember("_value64")?.base64Bytes ?? element.lenientMember("value")?.lenientText ?? []
+            let value =
+                element.lenientMember("_value64")?.base64Bytes ?? element.lenientMember("value")?.lenientText ?? []
             return HeaderField.isValue(value) ? HeaderField(name, value) : nil
         }
     }
@@ -15,6 +16,7 @@ extension HARReader {
     mutating func addOwn(_ own: JSONValue?, _ value: JSONValue, _ entry: inout CassetteEntry, _ number: Int) {
         entry.httpVersion = Self.version(value.lenientMember("request"))
         addTiming(value, &entry)
+        entry.plaintext = own?.lenientMember("plaintext64")?.base64Bytes ?? own?.lenientMember("plaintext")?.stringBytes
         if let rules = own?.lenientMember("match") {
             do throws(CassetteError) {
                 entry.match = try MatchRules(rules, over: about.match)

@@ -13,6 +13,8 @@ package struct HARReader {
     private(set) var notes: [CassetteNote] = []
     /// What the file says of itself, where PushSim wrote it: then nothing needs to be mended.
     private(set) var about = CassetteAbout()
+    /// Header names and values stand many times in a file: one copy of each serves all.
+    private var known: [ByteKey: [UInt8]] = [:]
 
     private init(_ bodyFile: @escaping BodyFile) { self.bodyFile = bodyFile }
 
@@ -23,6 +25,7 @@ package struct HARReader {
         var reader = HARReader(bodyFile)
         let list = try reader.list(bytes, name)
         var entries: [CassetteEntry] = []
+        entries.reserveCapacity(list.count)
         for (index, value) in list.enumerated() {
             if let entry = reader.entry(value, index + 1) { entries.append(entry) }
         }
@@ -181,11 +184,18 @@ package struct HARReader {
                         note("R7", number, "\(name.text) is no header that HTTP allows: left out")
                         continue
                     }
-                    fields.append(HeaderField(name, part))
+                    fields.append(HeaderField(shared(name), shared(part)))
                 }
             }
         }
         return fields
+    }
+
+    private mutating func shared(_ bytes: [UInt8]) -> [UInt8] {
+        if bytes.count > 256 || known.count > 4096 { return bytes }
+        if let there = known[ByteKey(bytes)] { return there }
+        known[ByteKey(bytes)] = bytes
+        return bytes
     }
 
     /// Split at `, name=` only: the comma of a date is followed by a space and a number.

@@ -80,6 +80,12 @@ package struct HARWriter {
     private func own(_ entry: CassetteEntry) -> [JSON.Member] {
         var members: [JSON.Member] = []
         if entry.isDelivery { members.append(.init("direction", "delivery")) }
+        if let plaintext = entry.plaintext {
+            members.append(
+                plaintext.isUTF8
+                    ? .init("plaintext", .text(plaintext))
+                    : .init("plaintext64", .string(Base64.encode(plaintext, .standard))))
+        }
         if let rules = entry.match, !rules.isUsual { members.append(.init("match", rules.json)) }
         if case .failure(let failure) = entry.outcome {
             members.append(.init("failure", .string(failure.kind.rawValue)))
@@ -141,11 +147,15 @@ package struct HARWriter {
             return .object(none)
         }
         let type = answer.headers.first("content-type") ?? []
-        var content: [JSON.Member] = [.init("size", .int(answer.body.octets.count)), .init("mimeType", Self.shown(type))]
+        var content: [JSON.Member] = [
+            .init("size", .int(answer.body.octets.count)), .init("mimeType", Self.shown(type)),
+        ]
         if answer.body != .notCaptured { content += self.content(answer.body.octets, type) }
         let reason = answer.statusText ?? Array(StatusText.reason(answer.status).utf8)
         var members: [JSON.Member] = [.init("status", .int(answer.status)), .init("statusText", Self.shown(reason))]
-        if !reason.isUTF8, !isStrict { members.append(.init("_statusText64", .string(Base64.encode(reason, .standard)))) }
+        if !reason.isUTF8, !isStrict {
+            members.append(.init("_statusText64", .string(Base64.encode(reason, .standard))))
+        }
         members += [
             .init("httpVersion", .text(answer.httpVersion)),
             .init(

@@ -35,8 +35,8 @@ extension JSONValue {
         }
     }
 
-    func lenientMember(_ name: String) -> JSONValue? {
-        guard kind == .object, let found = member(name), !found.isNull else { return nil }
+    func lenientMember(_ name: StaticString) -> JSONValue? {
+        guard kind == .object, let found = self[name], !found.isNull else { return nil }
         return found
     }
 }

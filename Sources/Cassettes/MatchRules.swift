@@ -52,7 +52,8 @@ package struct MatchRules: Hashable, Sendable {
                 }
             default:
                 throw CassetteError(
-                    "match has no \"\(member.name)\"; it has method, path, query, body, ignoreQuery, ignoreJSON, headers")
+                    "match has no \"\(member.name)\"; it has method, path, query, body, ignoreQuery, ignoreJSON, headers"
+                )
             }
         }
     }

@@ -4,9 +4,16 @@ import PushSimWire
 
 /// Makes answers of what was recorded.
 struct RecordedAnswers: Sendable {
+    private struct Ready {
+        let bytes: [UInt8]
+        let status: Int
+        let keepsConnection: Bool
+        let isChunked: Bool
+    }
+
     private let isOwn: [Bool]
     /// Answers without placeholders, ready for the wire.
-    private let ready: [[UInt8]?]
+    private let ready: [Ready?]
 
     init(_ entries: [CassetteEntry], isOwn: [Bool]) {
         self.isOwn = isOwn
@@ -16,8 +23,19 @@ struct RecordedAnswers: Sendable {
             }
             // Large ones are made when they are asked for.
             guard answer.body.octets.count < 16 << 10 else { return nil }
-            return ExactAnswer(answer, [:], isHead: entry.method == Array("HEAD".utf8)).bytes
+            let isHead = entry.method == Array("HEAD".utf8)
+            return Ready(
+                bytes: ExactAnswer(answer, [:], isHead: isHead).bytes, status: answer.status,
+                keepsConnection: answer.keepsConnection(isHead: isHead), isChunked: answer.isChunked)
         }
+    }
+
+    /// An answer that is sent as it is.
+    func ready(_ number: Int, _ head: RequestHead) -> Answer? {
+        guard let ready = ready[number], head.minorVersion > 0 || !ready.isChunked else { return nil }
+        var answer = Answer(Response(status: ready.status))
+        answer.script = WireScript(ready.bytes, end: ready.keepsConnection && head.keepAlive ? .keep : .fin)
+        return answer
     }
 
     func answer(
@@ -30,10 +48,6 @@ struct RecordedAnswers: Sendable {
             guard isOwn[number], head.minorVersion > 0 || !recorded.isChunked else { return answer }
             let isHead = head.equals(head.method, "HEAD")
             let end: WireScript.End = recorded.keepsConnection(isHead: isHead) && head.keepAlive ? .keep : .fin
-            if let bytes = ready[number], shift == nil, speed == nil {
-                answer.script = WireScript(bytes, end: end)
-                return answer
-            }
             var exact = ExactAnswer(recorded, bound, isHead: isHead)
             exact.shift = shift
             let pace = speed.flatMap { speed in entry.timing.map { (timing: $0, speed: speed) } }
@@ -67,7 +81,9 @@ struct RecordedAnswers: Sendable {
         }
         let length = max(failure.declared ?? 0, answer.response.body.count + 1)
         var bytes = answer.response.startLine
-        for field in answer.response.fields { bytes += field.name + [Byte.colon, Byte.space] + field.value + [13, 10] }
+        for field in answer.response.fields {
+            bytes += field.name + [Byte.colon, Byte.space] + field.value + [13, 10]
+        }
         bytes += Array("Content-Length: \(length)\r\n\r\n".utf8) + answer.response.body
         answer.script = WireScript(bytes, end: end)
         return answer
@@ -197,7 +213,9 @@ struct ExactAnswer {
     private func parts(asRecorded: Bool) -> [[UInt8]] {
         let body = body
         if body.isEmpty { return [] }
-        guard isPartial || asRecorded, let sizes = recorded.chunks, sizes.reduce(0, +) >= body.count else { return [body] }
+        guard isPartial || asRecorded, let sizes = recorded.chunks, sizes.reduce(0, +) >= body.count else {
+            return [body]
+        }
         var parts: [[UInt8]] = []
         var start = 0
         for size in sizes where start < body.count {
@@ -226,5 +244,7 @@ struct ExactAnswer {
         return out + [13, 10]
     }
 
-    private func chunk(_ part: [UInt8]) -> [UInt8] { Array("\(String(part.count, radix: 16))\r\n".utf8) + part + [13, 10] }
+    private func chunk(_ part: [UInt8]) -> [UInt8] {
+        Array("\(String(part.count, radix: 16))\r\n".utf8) + part + [13, 10]
+    }
 }

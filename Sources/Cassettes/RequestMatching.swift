@@ -41,29 +41,29 @@ package struct RequestMeaning: Sendable {
             && !query.contains { Template.mayHavePlaceholders($0.value) || Template.mayHavePlaceholders($0.name) }
     }
 
-    /// The same octets for requests that mean the same.
+    /// The same octets for requests that mean the same by media type.
     var canonical: ByteKey {
-        var out: [UInt8] = []
-        func add(_ part: [UInt8]) {
-            out += Array("\(part.count):".utf8)
-            out += part
-        }
-        add(method)
-        add(path)
-        add(Self.canonical(query))
         switch kind {
         case .json:
-            add([106])
-            add((try? JSONDocument(body)).map { JSONComparison.canonical($0.root) } ?? body)
+            guard let document = try? JSONDocument(body) else { break }
+            return key("json", [JSONComparison.canonical(document.root)])
         case .form:
-            add([102])
-            add(Percent.form(body).map { Self.canonical($0) } ?? body)
-        case .multipart(let boundary):
-            add([109])
-            for part in Self.parts(body, boundary) { add(part) }
-        case .other:
-            add([111])
-            add(body)
+            guard let pairs = Percent.form(body) else { break }
+            return key("form", [Self.canonical(pairs)])
+        case .multipart(let boundary): return key("multipart", Self.parts(body, boundary))
+        case .other: break
+        }
+        return plain
+    }
+
+    /// The same octets for requests whose bodies are the same, whatever they say that those are.
+    var plain: ByteKey { key("octets", [body]) }
+
+    private func key(_ kind: String, _ parts: [[UInt8]]) -> ByteKey {
+        var out = Array(kind.utf8)
+        for part in [method, path, Self.canonical(query)] + parts {
+            out += Array("\(part.count):".utf8)
+            out += part
         }
         return ByteKey(out)
     }
@@ -76,7 +76,8 @@ package struct RequestMeaning: Sendable {
                 : left.element.name.lexicographicallyPrecedes(right.element.name)
         }
         return sorted.flatMap { pair in
-            Array("\(pair.element.name.count),\(pair.element.value.count):".utf8) + pair.element.name + pair.element.value
+            Array("\(pair.element.name.count),\(pair.element.value.count):".utf8) + pair.element.name
+                + pair.element.value
         }
     }
 
@@ -114,7 +115,8 @@ package struct RequestMeaning: Sendable {
         if rules.query, let difference = queryDifference(request, &bound) { found.append(difference) }
         for name in rules.headers {
             let (wanted, given) = (Self.values(headers, name), Self.values(request.headers, name))
-            let isSame = wanted.count == given.count && zip(wanted, given).allSatisfy { Template($0).matches($1, &bound) }
+            let isSame =
+                wanted.count == given.count && zip(wanted, given).allSatisfy { Template($0).matches($1, &bound) }
             if !isSame { found.append("header \(name.text): \(Self.shown(wanted)) against \(Self.shown(given))") }
         }
         if let difference = bodyDifference(request, &bound) { found.append(difference) }
@@ -210,7 +212,9 @@ package struct RequestMeaning: Sendable {
         switch (kind, request.kind) {
         case (.json, .json):
             guard let own = try? JSONDocument(body), let other = try? JSONDocument(request.body) else { break }
-            return JSONMeaning.difference(own.root, other.root, rules.ignoreJSON, &bound).map { "body differs at \($0)" }
+            return JSONMeaning.difference(own.root, other.root, rules.ignoreJSON, &bound).map {
+                "body differs at \($0)"
+            }
         case (.form, .form):
             guard let own = Percent.form(body), let other = Percent.form(request.body) else { break }
             return Self.difference(own, other, "body", .plain, &bound)

@@ -194,6 +194,9 @@ enum StandIn {
         // {"alg":"none"} and {}.
         case "jwt": return Array("eyJhbGciOiJub25lIn0.e30.\(text.filter { $0 != "." })".utf8)
         case "endpoint": return Array("push/pushsim-\(text)".utf8)
+        // The generator of P-256, which is a point for sure.
+        case "encryption-key":
+            return Array("BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU".utf8)
         // Sixteen octets.
         case "auth-secret": return Array("cHVzaHNpbS1zdGFuZC1pbg".utf8)
         default: return Array("pushsim-\(text)".utf8)

@@ -77,7 +77,9 @@ enum CassetteVerb {
     }
 
     private static func diff(_ files: [String]) throws {
-        guard files.count == 2 else { throw UsageError(message: "cassette diff takes two cassettes.", verb: "cassette") }
+        guard files.count == 2 else {
+            throw UsageError(message: "cassette diff takes two cassettes.", verb: "cassette")
+        }
         let differences = CassetteDiff.differences(try load(files[0]), try load(files[1]))
         if !differences.isEmpty { throw Finding(message: "they differ:\n  " + differences.joined(separator: "\n  ")) }
         Files.out("They mean the same.\n")

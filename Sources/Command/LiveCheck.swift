@@ -20,7 +20,9 @@ enum LiveCheck {
             let place = "entry \(index + 1), \(recorded.line)"
             let (entry, missing) = recorded.filled(secrets)
             if !missing.isEmpty {
-                Files.out("(\(place): not asked; give it --secret \(missing.map { "\($0)=…" }.joined(separator: " --secret ")))\n")
+                Files.out(
+                    "(\(place): not asked; give it --secret \(missing.map { "\($0)=…" }.joined(separator: " --secret ")))\n"
+                )
                 continue
             }
             asked += 1

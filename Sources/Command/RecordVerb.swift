@@ -4,6 +4,7 @@ import PushSim
 import PushSimCassettes
 import PushSimRecorder
 import PushSimSimulation
+import PushSimWebPush
 import PushSimWire
 import Synchronization
 
@@ -64,12 +65,15 @@ enum RecordVerb {
         do throws(CassetteError) {
             settings = RecorderSettings(upstream: try RecorderSettings.origin(upstream))
             if let push = arguments.last("push-upstream") { settings.pushUpstream = try RecorderSettings.origin(push) }
+            if let push = arguments.last("push-origin") { settings.pushOrigin = try RecorderSettings.origin(push) }
+            if let origin = arguments.last("origin") { settings.origin = try RecorderSettings.origin(origin) }
         } catch {
             throw UsageError(message: error.description, verb: "record")
         }
         settings.redaction.rules = try rules(arguments, "record")
         settings.redaction.redactsRoutingIDs = arguments.has("redact-routing-ids")
         if arguments.has("keep-order") { settings.redaction.order = .start }
+        settings.deviceKeys = try deviceKeys(arguments)
         settings.keepsTimings = arguments.has("timings")
         settings.certificates = arguments.last("ca")
         if let text = arguments.last("timeout") {
@@ -80,6 +84,19 @@ enum RecordVerb {
             settings.connectLimit = min(limit, settings.connectLimit)
         }
         return settings
+    }
+
+    private static func deviceKeys(_ arguments: Arguments) throws(UsageError) -> DeviceKeys? {
+        let (key, secret) = (arguments.last("private-key"), arguments.last("auth-secret"))
+        if key == nil, secret == nil { return nil }
+        guard let key, let secret else {
+            throw UsageError(message: "--private-key and --auth-secret belong together.", verb: "record")
+        }
+        do throws(KeyError) {
+            return try DeviceKeys(privateKey: Array(key.utf8), authSecret: Array(secret.utf8))
+        } catch {
+            throw UsageError(message: "\(error)", verb: "record")
+        }
     }
 
     static func rules(_ arguments: Arguments, _ verb: String) throws(UsageError) -> [RedactionRule] {

@@ -74,11 +74,29 @@ public final class PushSim: Sendable {
     /// Plays recordings in the place of the backends. It fails closed: what was not recorded is answered with 501 at once.
     /// - Parameters:
     ///   - cassettes: HAR files, of this or of any other tool.
-    ///   - repeatsLast: whether the last recording of a request serves for more of them.
+    ///   - playback: how they are played.
     /// - Throws: `PushSimError` where a file is no HAR.
     public static func replay(
-        _ cassettes: URL..., repeatsLast: Bool = false, profile: FaultProfile? = nil, seed: UInt64 = 1,
+        _ cassettes: URL..., playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
         clock: SimClock = .real
+    ) async throws -> PushSim {
+        try await replay(cassettes, playback, profile: profile, seed: seed, clock: clock)
+    }
+
+    /// Plays a recording of that name, in the folder `recordings` beside the calling file or beside one of the folders
+    /// above it.
+    /// - Parameter name: with or without `.har`.
+    /// - Throws: `PushSimError` where there is no such cassette, or the file is no HAR.
+    public static func replay(
+        _ name: String, playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
+        clock: SimClock = .real, filePath: String = #filePath
+    ) async throws -> PushSim {
+        let file = try Playback.find(name, from: filePath)
+        return try await replay([file], playback, profile: profile, seed: seed, clock: clock)
+    }
+
+    private static func replay(
+        _ cassettes: [URL], _ playback: Playback, profile: FaultProfile?, seed: UInt64, clock: SimClock
     ) async throws -> PushSim {
         let read: [Cassette]
         do {
@@ -86,13 +104,14 @@ public final class PushSim: Sendable {
         } catch {
             throw PushSimError("\(error)")
         }
-        var playing = PlayerSettings()
-        playing.repeatsLast = repeatsLast
-        let (tape, chosen) = (CassetteTape(read), playing)
+        let (tape, chosen) = (CassetteTape(read), playback.settings)
         return try await start(
             profile: profile, seed: seed, seedName: "default", clock: clock, options: [:],
             makePlayer: { CassettePlayer(tape, chosen) })
     }
+
+    /// Calls that no recording answers, and why, one line each.
+    public var unmatchedCalls: [String] { service.unmatched }
 
     /// Recordings that nobody has asked for, one line each.
     public var leftovers: [String] { service.leftovers }

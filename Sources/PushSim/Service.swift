@@ -274,7 +274,7 @@ package final class Service: RequestHandler {
     /// - Parameter closes: whether the connection cannot go on after it.
     private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
-            let answer = backendAnswer(entry.call, &world)
+            let answer = backendAnswer(entry.call, &world, isExact: true)
             if let script = answer.script { return underway(recorded(script, answer, entry), &world) }
             return WireScript(write(answer, entry, &world, closes))
         }
@@ -310,7 +310,12 @@ package final class Service: RequestHandler {
 
     /// An answer that was recorded, as it was.
     private func recorded(_ script: WireScript, _ answer: Answer, _ entry: JournalEntry) -> WireScript {
-        let bytes = script.bytes
+        var bytes: [UInt8] = []
+        if script.steps.count == 1, case .bytes(let whole) = script.steps[0] {
+            bytes = whole
+        } else {
+            bytes = script.bytes
+        }
         entry.answer = bytes
         if !bytes.isEmpty { entry.status = answer.response.status }
         return script
@@ -391,10 +396,11 @@ package final class Service: RequestHandler {
         call.place.backendNumber < 0 ? nil : world.states[call.place.backendNumber]
     }
 
-    private func backendAnswer(_ call: Call, _ world: inout World) -> Answer {
+    private func backendAnswer(_ call: Call, _ world: inout World, isExact: Bool = false) -> Answer {
         if let player = world.player {
-            let answer = player.answer(call, now: world.clock.now)
+            let answer = player.answer(call, now: world.clock.now, isExact: isExact)
             if let why = answer.unmatched { world.unmatched.append(why) }
+            for push in player.pushes(after: call) { RecordedPushes.send(push, &world) }
             return answer
         }
         guard let match = call.match, let state = state(call, world) else {

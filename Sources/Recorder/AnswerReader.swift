@@ -75,7 +75,9 @@ private struct HeadBlock {
         self.status = status
         reason = Array(first.dropFirst(13))
         fields = lines.dropFirst().compactMap { line in
-            guard let colon = line.firstIndex(of: Byte.colon), HeaderField.isName(Array(line[..<colon])) else { return nil }
+            guard let colon = line.firstIndex(of: Byte.colon), HeaderField.isName(Array(line[..<colon])) else {
+                return nil
+            }
             return HeaderField(Array(line[..<colon]), Array(line[(colon + 1)...]).trimmed)
         }
     }

@@ -55,7 +55,9 @@ struct BodyReader {
         line = []
         switch state {
         case .size:
-            let size = text.prefix { Byte.hexValue($0) != nil }.prefix(15).reduce(0) { $0 << 4 | Int(Byte.hexValue($1) ?? 0) }
+            let size = text.prefix { Byte.hexValue($0) != nil }.prefix(15).reduce(0) {
+                $0 << 4 | Int(Byte.hexValue($1) ?? 0)
+            }
             if size > 0 { chunks.append(size) }
             state = size == 0 ? .trailers : .data(size)
         case .dataEnd: state = .size

@@ -1,4 +1,5 @@
 package import PushSimCassettes
+package import PushSimWebPush
 package import PushSimWire
 import Synchronization
 
@@ -8,6 +9,12 @@ package struct RecorderSettings: Sendable {
     package var upstream: RecordedURL
     /// Where `/push/<id>` goes, where deliveries are recorded too.
     package var pushUpstream: RecordedURL?
+    /// What the cassette calls the upstream, where that is to be the same wherever it ran.
+    package var origin: RecordedURL?
+    /// What the cassette calls the push upstream.
+    package var pushOrigin: RecordedURL?
+    /// What opens the records of deliveries.
+    package var deviceKeys: DeviceKeys?
     /// A file of certificates to trust instead of the system's.
     package var certificates: String?
     /// Nanoseconds of real time.
@@ -25,7 +32,8 @@ package struct RecorderSettings: Sendable {
     /// An origin: `http` or `https`, a host, and no path.
     /// - Throws: a message that says what is wrong with it.
     package static func origin(_ text: String) throws(CassetteError) -> RecordedURL {
-        guard let url = RecordedURL(Array(text.utf8)), ["http", "https"].contains(url.origin.prefix { $0 != 58 }.map { $0 }.text),
+        guard let url = RecordedURL(Array(text.utf8)),
+            ["http", "https"].contains(url.origin.prefix { $0 != 58 }.map { $0 }.text),
             url.origin.count > 8, !url.origin.contains(64)
         else { throw CassetteError("\"\(text)\" is no upstream such as https://ntm.example.com") }
         guard url.target == [Byte.slash] else {
@@ -87,21 +95,35 @@ package final class Recorder: RequestHandler {
         let head = request.head
         let query = head.query.map { head.slice($0) }
         let url = RecordedURL(origin: upstream.origin, path: head.slice(head.path), query: query)
-        let host = Array(upstream.origin.drop { $0 != Byte.slash }.dropFirst(2))
-        let fields = head.headerFields.map { $0.isNamed(Self.host) ? HeaderField($0.name, host) : $0 }
+        let fields = Self.addressed(head.headerFields, to: upstream)
         var entry = CassetteEntry(
-            method: head.slice(head.method), url: url, headers: fields, body: .bytes(Self.decoded(request.body, fields)),
+            method: head.slice(head.method), url: url, headers: fields,
+            body: .bytes(Self.decoded(request.body, fields)),
             outcome: .failure(.init(.other)))
         entry.isDelivery = isDelivery
+        if isDelivery, let keys = settings.deviceKeys {
+            entry.plaintext = try? Record.decrypt(request.body, with: keys)
+        }
         if head.minorVersion == 0 { entry.httpVersion = Array("HTTP/1.0".utf8) }
-        let relay = Relay(exchange, entry, log)
-        exchange.context = relay
         let hasBody = !request.body.isEmpty || head.framing != .none
         let call = call(entry, upstream, hasBody ? request.body : nil)
+        let origin = isDelivery ? settings.pushOrigin : settings.origin
+        if let origin {
+            entry.url.origin = origin.origin
+            entry.headers = Self.addressed(fields, to: origin)
+        }
+        let relay = Relay(exchange, entry, log, renaming: origin.map { (upstream.origin, $0.origin) })
+        exchange.context = relay
         outbound.submit { $0.begin(call, relay) }
     }
 
     private static let host = Array("Host".utf8)
+
+    /// With the authority of an upstream as their Host.
+    private static func addressed(_ fields: [HeaderField], to upstream: RecordedURL) -> [HeaderField] {
+        let authority = Array(upstream.origin.drop { $0 != Byte.slash }.dropFirst(2))
+        return fields.map { $0.isNamed(host) ? HeaderField($0.name, authority) : $0 }
+    }
 
     /// Of one connection only, and made afresh for the next.
     private static let ownFields = [
@@ -122,8 +144,7 @@ package final class Recorder: RequestHandler {
         let body = entry.body.octets
         let hasBody = !body.isEmpty || ["POST", "PUT", "PATCH"].contains(entry.method.text)
         var entry = entry
-        let host = Array(settings.upstream.origin.drop { $0 != Byte.slash }.dropFirst(2))
-        entry.headers = entry.headers.map { $0.isNamed(Self.host) ? HeaderField($0.name, host) : $0 }
+        entry.headers = Self.addressed(entry.headers, to: settings.upstream)
         return call(entry, settings.upstream, hasBody ? coding?.encodeStored(body) ?? body : nil)
     }
 
@@ -144,7 +165,8 @@ package final class Recorder: RequestHandler {
 
     package func answer(to failure: RequestFailure) -> [UInt8] {
         Response(
-            status: failure.status, fields: [HeaderField("Content-Type", "text/plain"), HeaderField("Connection", "close")],
+            status: failure.status,
+            fields: [HeaderField("Content-Type", "text/plain"), HeaderField("Connection", "close")],
             body: Array("\(failure.message)\n".utf8)
         ).bytes()
     }

@@ -21,6 +21,8 @@ public struct RecordingOptions: Hashable, Sendable {
     public var keepsTimings = false
     /// Where `/push/<id>` is passed on to, so that deliveries are recorded too.
     public var pushUpstream: URL?
+    /// What the cassette calls the upstream, where that is to be the same wherever it ran.
+    public var origin: URL?
     /// A file of certificates to trust instead of the system's.
     public var certificates: URL?
     /// How long an answer may take, in real time.
@@ -110,6 +112,7 @@ extension PushSim {
             if let push = options.pushUpstream {
                 settings.pushUpstream = try RecorderSettings.origin(push.absoluteString)
             }
+            if let origin = options.origin { settings.origin = try RecorderSettings.origin(origin.absoluteString) }
             for rule in options.redact { settings.redaction.rules.append(try RedactionRule(rule)) }
         } catch {
             throw RecordingError(description: error.description)

@@ -11,10 +11,16 @@ final class Relay: OutboundListener, @unchecked Sendable {
     private let log: RecordingLog
     private var entry: CassetteEntry
     private var reader = AnswerReader()
+    /// What the answer's addresses begin with, and what the cassette has in its place.
+    private let renaming: (from: [UInt8], to: [UInt8])?
     private var isOpen = false
     private var isOver = false
 
-    init(_ exchange: Exchange, _ entry: CassetteEntry, _ log: RecordingLog) {
+    init(
+        _ exchange: Exchange, _ entry: CassetteEntry, _ log: RecordingLog,
+        renaming: (from: [UInt8], to: [UInt8])? = nil
+    ) {
+        self.renaming = renaming
         self.exchange = exchange
         self.entry = entry
         self.log = log
@@ -65,6 +71,12 @@ final class Relay: OutboundListener, @unchecked Sendable {
     private func finish(_ failure: CassetteEntry.Failure.Kind?) {
         entry.timing = reader.timing(since: log.begun)
         entry.outcome = reader.outcome(failure)
+        if let renaming, var answer = entry.answer {
+            for index in answer.headers.indices where answer.headers[index].value.begins(with: renaming.from) {
+                answer.headers[index].value.replaceSubrange(..<renaming.from.count, with: renaming.to)
+            }
+            entry.answer = answer
+        }
         log.add(entry)
     }
 }

@@ -92,11 +92,41 @@ package struct ControlDescription: Hashable, Sendable {
 
 /// Answers every call of a scope in the place of the backends. Used under the scope's lock.
 package protocol Player: AnyObject {
-    /// - Parameter now: nanoseconds since 1970, by the scope's clock.
-    func answer(_ call: Call, now: Int64) -> Answer
+    /// - Parameters:
+    ///   - now: nanoseconds since 1970, by the scope's clock.
+    ///   - isExact: whether only `Answer.script` is wanted where there is one, since no profile changes it.
+    func answer(_ call: Call, now: Int64, isExact: Bool) -> Answer
+    /// What was pushed in the recording and is to be pushed again now that a call has been answered.
+    func pushes(after call: Call) -> [RecordedPush]
     /// What has not been asked for.
     var leftovers: [String] { get }
     func reset()
+}
+
+/// A delivery that was recorded.
+package struct RecordedPush: Sendable {
+    /// The endpoint as it was registered.
+    package let token: [UInt8]
+    package let headers: [HeaderField]
+    /// As it was recorded.
+    package let body: [UInt8]
+    package let plaintext: [UInt8]?
+    /// Base64url keys that the endpoint was registered with in the replay, where they are known.
+    package let keys: (encryption: [UInt8], auth: [UInt8])?
+    /// Nanoseconds from now, on the scope's clock.
+    package let delay: Int64
+
+    package init(
+        token: [UInt8], headers: [HeaderField], body: [UInt8], plaintext: [UInt8]?,
+        keys: (encryption: [UInt8], auth: [UInt8])?, delay: Int64
+    ) {
+        self.token = token
+        self.headers = headers
+        self.body = body
+        self.plaintext = plaintext
+        self.keys = keys
+        self.delay = delay
+    }
 }
 
 /// What a control call answers.

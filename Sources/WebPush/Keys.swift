@@ -93,6 +93,12 @@ package struct DeviceKeys: Hashable, Sendable {
     /// 16 octets.
     package let authSecret: [UInt8]
 
+    /// Both as base64url.
+    package init(privateKey: [UInt8], authSecret: [UInt8]) throws(KeyError) {
+        try self.init(
+            pair: KeyPair(text: privateKey), authSecret: KeyReading.strict.octets(authSecret, "auth_secret", count: 16))
+    }
+
     package init(pair: KeyPair, authSecret: [UInt8]) throws(KeyError) {
         guard authSecret.count == 16 else { throw .wrongLength("auth_secret", got: authSecret.count, wanted: 16) }
         self.pair = pair

@@ -29,7 +29,9 @@ struct ReplayTests {
         let file = folder.appendingPathComponent("t.har")
         try Data(cassette.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: folder) }
-        return try await PushSim.replay(file, repeatsLast: repeatsLast)
+        var playback = Playback()
+        playback.repeatsLast = repeatsLast
+        return try await PushSim.replay(file, playback: playback)
     }
 
     private func login(_ sim: PushSim, _ query: String, _ body: String) async throws -> Response {
@@ -102,6 +104,18 @@ struct ReplayTests {
         let lost = try await call(port: sim.url.port ?? 0, "GET", "/lost")
         #expect(lost.status == 501 && lost.body.text.contains("was not captured"))
         #expect(sim.leftovers.count == 3)
+        await sim.stop()
+    }
+
+    @Test("The same octets match though one side does not say what they are")
+    func mediaTypes() async throws {
+        let sim = try await start()
+        let answer = try await call(
+            port: sim.url.port ?? 0, "POST", "/login?b=2&a=1&a=3", body: #"{"id": 1.0, "name":"é"}"#)
+        #expect(answer.status == 201)
+        let empty = try await call(
+            port: sim.url.port ?? 0, "GET", "/devices/x", fields: [("Content-Type", "application/json")])
+        #expect(empty.status == 200)
         await sim.stop()
     }
 

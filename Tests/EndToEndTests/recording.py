@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import random
-import re
 import signal
 import socket
 import ssl
@@ -15,95 +14,10 @@ import threading
 import time
 import urllib.parse
 
+from client import Server, ask, request, taken_apart
 from upstream import JSON, Upstream, answer
 
 BINARY = sys.argv[1]
-PATIENCE = 1.0
-
-
-class Server:
-    """A verb of the binary that listens."""
-
-    def __init__(self, *words):
-        self.ready = tempfile.mktemp()
-        self.process = subprocess.Popen(
-            [BINARY, *words, "--port", "0", "--ready-file", self.ready], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while not (os.path.exists(self.ready) and open(self.ready).read().endswith("\n")):
-            if self.process.poll() is not None:
-                raise SystemExit(f"{words}: {self.process.stderr.read().decode()}")
-            time.sleep(0.005)
-        self.port = int(open(self.ready).read().strip().rsplit(":", 1)[1])
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        out, err = self.process.communicate(timeout=30)
-        return self.process.returncode, out.decode(), err.decode()
-
-
-def ask(port, octets, patience=PATIENCE):
-    """What came, and how it ended: keep, fin, rst."""
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(octets)
-        connection.settimeout(patience)
-        data = bytearray()
-        while True:
-            try:
-                more = connection.recv(1 << 20)
-            except TimeoutError:
-                return bytes(data), "open"
-            except ConnectionResetError:
-                return bytes(data), "rst"
-            if not more:
-                return bytes(data), "fin"
-            data += more
-            if is_whole(octets, data):
-                connection.settimeout(0.05)
-
-
-def is_whole(request, data):
-    start, end = 0, data.find(b"\r\n\r\n")
-    while end >= 0 and data.startswith(b"HTTP/1.1 1", start):
-        start, end = end + 4, data.find(b"\r\n\r\n", end + 4)
-    if end < 0:
-        return False
-    head = data[start:end]
-    if request.startswith(b"HEAD") or re.match(rb"HTTP/1.. (204|304)", head):
-        return True
-    length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
-    if length:
-        return len(data) - end - 4 >= int(length[1])
-    return b"chunked" in head and data.endswith(b"\r\n\r\n") and b"\r\n0\r\n" in data[-200:]
-
-
-def taken_apart(request, data):
-    """Status line, header list, and body without chunks."""
-    heads = []
-    body = data
-    while True:
-        head, gap, rest = body.partition(b"\r\n\r\n")
-        if not gap:
-            return heads, body
-        heads.append(head.split(b"\r\n"))
-        body = rest
-        if not re.match(rb"HTTP/1.1 1", head):
-            break
-    if b"chunked" in head.lower():
-        plain, rest = b"", body
-        while rest:
-            size, _, rest = rest.partition(b"\r\n")
-            count = int(size, 16) if size else 0
-            if count == 0:
-                return heads, plain + b"|trailers|" + rest
-            plain, rest = plain + rest[:count], rest[count + 2:]
-        return heads, plain
-    return heads, body
-
-
-def request(method, target, fields=(), body=b""):
-    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n" + "".join(f"{n}: {v}\r\n" for n, v in fields)
-    if body:
-        head += f"Content-Length: {len(body)}\r\n"
-    return head.encode("latin-1") + b"\r\n" + body
 
 
 def check(condition, *words):
@@ -112,7 +26,7 @@ def check(condition, *words):
 
 
 def record(out, upstream, work, *flags):
-    return Server("record", "--upstream", upstream, "--out", out, *flags)
+    return Server(BINARY, "record", "--upstream", upstream, "--out", out, *flags)
 
 
 def requests():
@@ -139,7 +53,7 @@ def nasty(work):
     upstream.stop()
     json.load(open(out))
     # Cookies are secrets: what they were is given here, so that all octets can be compared.
-    replayer = Server("replay", out, "--complete", "--quiet", "--secret", "cookie.1=1", "--secret", "cookie.2=dark")
+    replayer = Server(BINARY, "replay", out, "--complete", "--quiet", "--secret", "cookie.1=1", "--secret", "cookie.2=dark")
     for octets, (data, end) in seen:
         again, ended = ask(replayer.port, octets)
         line = octets.split(b"\r\n")[0].decode()
@@ -167,7 +81,7 @@ def refused(work):
         recorder.stop()
         entry = json.load(open(out))["log"]["entries"][0]
         check(entry["_pushsim"]["failure"] == kind, url, "is", entry["_pushsim"], "not", kind)
-        replayer = Server("replay", out, "--quiet")
+        replayer = Server(BINARY, "replay", out, "--quiet")
         check(ask(replayer.port, request("GET", "/x")) == (b"", "rst"), kind, "is replayed as a reset")
         replayer.stop()
 
@@ -216,25 +130,32 @@ def twice(work):
     """The same session in two processes, 50 requests at once, gives the same octets."""
     files = []
     for run in range(2):
+        # No answer before all have asked: they are under way at once.
+        asked = threading.Barrier(53)
+
+        def together(answered):
+            return lambda r: (asked.wait(20), answered(r))[1]
+
         upstream = Upstream()
+        upstream.routes = {path: together(answered) for path, answered in upstream.routes.items()}
         out = f"{work}/twice-{run}/a.har"
         os.mkdir(os.path.dirname(out))
-        upstream.port_shown = upstream.port
-        recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--redact", "query:who")
+        recorder = record(
+            out, f"http://127.0.0.1:{upstream.port}", work, "--redact", "query:who", "--origin", "https://a.example")
         octets = [
             request("POST", f"/echo?who=user-{i % 25:04}", [("Authorization", f"Bearer token-{i % 25:04}")] + JSON,
                     b'{"n":%d,"password":"secret-%04d"}' % (i % 10, i % 25)) for i in range(50)]
         octets += [request("GET", "/gzip"), request("GET", "/sse"), request("GET", "/cookies")]
         order = list(octets)
         random.Random(run).shuffle(order)
-        threads = [threading.Thread(target=ask, args=(recorder.port, one)) for one in order]
+        threads = [threading.Thread(target=ask, args=(recorder.port, one, 20)) for one in order]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         check(recorder.stop()[0] == 0, "the recorder ended badly")
         upstream.stop()
-        files.append(open(out, "rb").read().replace(f":{upstream.port}".encode(), b":PORT"))
+        files.append(open(out, "rb").read())
     check(files[0] == files[1], "two recordings of the same session differ")
     check(files[0].count(b'"startedDateTime"') == 53, "entries", files[0].count(b'"startedDateTime"'))
 
@@ -286,12 +207,12 @@ def secrets(work):
     code = subprocess.run([BINARY, "cassette", "check", out], capture_output=True)
     check(code.returncode == 0, "check finds", code.stderr.decode())
     # Another secret of the caller's own: it is bound, and given back.
-    replayer = Server("replay", out, "--quiet")
+    replayer = Server(BINARY, "replay", out, "--quiet")
     check(json.loads(ask(replayer.port, login)[0].partition(b"\r\n\r\n")[2])["text"] == f"was {SECRET}!", "the own value")
     replayer.stop()
     other = "other + \"value\"/%41"
     mine = json.dumps({"password": other, "device_token": "ffff", "note": "escaped: " + other}).encode()
-    replayer = Server("replay", out, "--quiet")
+    replayer = Server(BINARY, "replay", out, "--quiet")
     octets = request("POST", "/login?token=" + urllib.parse.quote(other, safe=""), [
         ("X-Twice", urllib.parse.quote(urllib.parse.quote(other, safe=""), safe=""))] + JSON, mine)
     heads, got = taken_apart(octets, ask(replayer.port, octets)[0])

@@ -347,6 +347,31 @@ int pushsim_stop_signals(void) {
     return read_end;
 }
 
+int64_t pushsim_file_size(const char *path) {
+    struct stat info;
+    if (stat(path, &info) < 0) return -errno;
+    return S_ISREG(info.st_mode) ? info.st_size : 0;
+}
+
+int64_t pushsim_file_read_into(const char *path, uint8_t *buffer, size_t room) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -errno;
+    size_t used = 0;
+    while (used < room) {
+        ssize_t count = read(fd, buffer + used, room - used);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) {
+            int error = errno;
+            close(fd);
+            return -error;
+        }
+        if (count == 0) break;
+        used += (size_t)count;
+    }
+    close(fd);
+    return (int64_t)used;
+}
+
 int pushsim_file_read(const char *path, uint8_t **content, size_t *size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -errno;

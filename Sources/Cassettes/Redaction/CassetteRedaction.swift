@@ -50,6 +50,8 @@ package struct CassetteRedaction: Sendable {
     private struct Keyed {
         let entry: RedactedEntry
         let identity: ByteKey
+        /// Requests that overlapped, directly or by others between them, are of one burst.
+        var burst = 0
         /// With its secrets: only compared, never written.
         let exact: [UInt8]
         let answer: [UInt8]
@@ -67,46 +69,38 @@ package struct CassetteRedaction: Sendable {
             }.map(\.element)
         case .identity: break
         }
-        let keyed = entries.map { Self.key($0, secrets) }.sorted { left, right in
-            if left.identity != right.identity { return left.identity.bytes.lexicographicallyPrecedes(right.identity.bytes) }
-            if left.exact != right.exact { return left.exact.lexicographicallyPrecedes(right.exact) }
-            return left.start < right.start
+        var keyed = entries.map { Self.key($0, secrets) }.sorted { $0.start < $1.start }
+        var end = Int64.min
+        for index in keyed.indices {
+            keyed[index].burst = index == 0 ? 0 : keyed[index - 1].burst + (keyed[index].start > end ? 1 : 0)
+            end = max(end, keyed[index].end)
         }
-        return Self.settleOverlaps(keyed).map(\.entry)
+        return keyed.sorted(by: Self.isBefore).map(\.entry)
+    }
+
+    /// By identity, then by occurrence; of what was under way at once none was first, so what was asked and answered
+    /// decides.
+    private static func isBefore(_ left: Keyed, _ right: Keyed) -> Bool {
+        if left.identity != right.identity {
+            return left.identity.bytes.lexicographicallyPrecedes(right.identity.bytes)
+        }
+        if left.burst != right.burst { return left.burst < right.burst }
+        if left.exact != right.exact { return left.exact.lexicographicallyPrecedes(right.exact) }
+        if left.answer != right.answer { return left.answer.lexicographicallyPrecedes(right.answer) }
+        return left.start < right.start
     }
 
     private static func key(_ entry: RedactedEntry, _ secrets: Secrets) -> Keyed {
         let plain = entry.rendered { secrets.all[$0].kind }
         let source = entry.source
         let identity = plain.method + [32] + plain.url.target + [32] + Digest.sha256(plain.body.octets)
-        let exact = Digest.sha256(source.url.target + [32] + source.body.octets + (source.headers.first("authorization") ?? []))
-        let answer = Digest.sha256(Array("\(plain.outcome)".utf8))
+        let exact = Digest.sha256(
+            source.url.target + [32] + source.body.octets + (source.headers.first("authorization") ?? []))
         let start = source.timing?.start ?? 0
         return Keyed(
-            entry: entry, identity: ByteKey(identity), exact: exact, answer: answer, start: start,
-            end: start + (source.timing.map { $0.wait + $0.receive } ?? 0))
-    }
-
-    /// Of the same requests under way at once none was first: what they were answered decides.
-    private static func settleOverlaps(_ sorted: [Keyed]) -> [Keyed] {
-        var out: [Keyed] = []
-        var group: [Keyed] = []
-        var end = Int64.min
-        func flush() {
-            out += group.sorted { $0.answer.lexicographicallyPrecedes($1.answer) }
-            group = []
-        }
-        for next in sorted {
-            let belongs = group.last.map { $0.identity == next.identity && $0.exact == next.exact && next.start <= end }
-            if belongs != true {
-                flush()
-                end = .min
-            }
-            group.append(next)
-            end = max(end, next.end)
-        }
-        flush()
-        return out
+            entry: entry, identity: ByteKey(identity), exact: exact,
+            answer: Digest.sha256(Array("\(plain.outcome)".utf8)),
+            start: start, end: start + (source.timing.map { $0.wait + $0.receive } ?? 0))
     }
 }
 

@@ -11,7 +11,9 @@ struct LeakScan {
         self.secrets = secrets
         search = SecretSearch(
             secrets.all.enumerated().flatMap { number, secret in
-                Self.forms(secret.value).map { (bytes: $0, secret: number, isWord: secret.value.count < SecretSearch.wordLength) }
+                Self.forms(secret.value).map {
+                    (bytes: $0, secret: number, isWord: secret.value.count < SecretSearch.wordLength)
+                }
             })
     }
 
@@ -43,7 +45,9 @@ struct LeakScan {
         // Where the value stands within a longer text, its first and last digits depend on the neighbours.
         if value.count >= 6 {
             for lead in 0..<3 {
-                let digits = Base64.encode([UInt8](repeating: 0, count: lead) + value, .standard).utf8.filter { $0 != 61 }
+                let digits = Base64.encode([UInt8](repeating: 0, count: lead) + value, .standard).utf8.filter {
+                    $0 != 61
+                }
                 let start = lead == 0 ? 0 : lead + 1
                 let end = (lead + value.count) * 8 / 6
                 let core = Array(digits[start..<min(end, digits.count)])
@@ -59,7 +63,8 @@ struct LeakScan {
         var path = JSONPath()
         var value = document.root
         descent: while true {
-            for member in value.members where member.value.source.indices.contains(offset) || member.key.source.indices.contains(offset) {
+            for member in value.members
+            where member.value.source.indices.contains(offset) || member.key.source.indices.contains(offset) {
                 path.steps.append(.member(member.name))
                 value = member.value
                 continue descent

@@ -45,6 +45,7 @@ struct RedactedEntry: Sendable {
     var query: RedactedText?
     var headers: [RedactedText] = []
     var body = RedactedText()
+    var plaintext: RedactedText?
     var answerHeaders: [RedactedText] = []
     var trailers: [RedactedText] = []
     var interim: [[RedactedText]] = []
@@ -56,6 +57,7 @@ struct RedactedEntry: Sendable {
         entry.url.query = query.map { $0.rendered(name) }
         entry.headers = Self.filled(entry.headers, headers, name)
         if case .bytes = entry.body { entry.body = .bytes(body.rendered(name)) }
+        entry.plaintext = plaintext?.rendered(name)
         guard var answer = entry.answer else { return entry }
         answer.headers = Self.filled(answer.headers, answerHeaders, name)
         answer.trailers = Self.filled(answer.trailers, trailers, name)

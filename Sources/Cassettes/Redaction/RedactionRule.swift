@@ -100,6 +100,8 @@ enum SecretNames {
         }
         for name in ["secret", "clientsecret"] { table[name] = "secret" }
         for name in ["authsecret", "auth"] { table[name] = "auth-secret" }
+        // Public, but another one for each installation: a replay must take any.
+        for name in ["encryptionkey", "p256dh"] { table[name] = "encryption-key" }
         table["privatekey"] = "private-key"
         table["authorization"] = "authorization"
         for name in ["endpoint", "pushendpoint"] { table[name] = "endpoint" }
@@ -113,8 +115,9 @@ enum SecretNames {
 
     /// Of several kinds that a value was found as, the first of these names it.
     private static let order = [
-        "authorization", "private-key", "password", "auth-secret", "api-key", "device-token", "endpoint", "cookie",
-        "token", "jwt", "secret", "email", "routing-id",
+        "authorization", "private-key", "password", "auth-secret", "encryption-key", "api-key", "device-token",
+        "endpoint", "cookie",
+        "token", "jwt", "secret", "routing-id", "email",
     ]
 
     static func isBefore(_ left: String, _ right: String) -> Bool {

@@ -34,9 +34,16 @@ struct Redactor {
 
     private mutating func redact(_ entry: CassetteEntry) -> RedactedEntry {
         var out = RedactedEntry(source: entry)
+        out.plaintext = entry.plaintext.map { body($0, []) }
         out.path = joined(entry.url.path, Byte.slash) { redactor, part in redactor.text(DecodedText(part), .url) }
         if let query = entry.url.query {
             out.query = joined(query, 38) { redactor, part in redactor.pair(part, .url) }
+        }
+        if entry.isDelivery, let number = secrets.number(Array(entry.url.target.dropFirst())) {
+            // The endpoint as it was registered.
+            out.path = RedactedText([Byte.slash])
+            out.path.pieces.append(.secret(number, []))
+            out.query = nil
         }
         out.headers = entry.headers.map { header($0) }
         out.body = body(entry.body.octets, entry.headers)
@@ -77,7 +84,9 @@ struct Redactor {
         case "cookie", "set-cookie":
             return joined(field.value, 59) { redactor, part in redactor.pair(part, .raw) }
         case "authorization", "proxy-authorization":
-            guard let space = field.value.firstIndex(of: Byte.space) else { return component(field.value, .raw, isNamed: true) }
+            guard let space = field.value.firstIndex(of: Byte.space) else {
+                return component(field.value, .raw, isNamed: true)
+            }
             var out = RedactedText(Array(field.value[...space]))
             out.append(component(Array(field.value[(space + 1)...]), .raw, isNamed: true))
             return out

@@ -22,12 +22,13 @@ struct SecretCollector {
             target(entry.url)
             headers(entry.headers)
             body(entry.body.octets, entry.headers)
-            if entry.isDelivery { deliveryTarget(entry.url) }
+            if let plaintext = entry.plaintext { body(plaintext, []) }
             guard let answer = entry.answer else { continue }
             for interim in answer.interim { headers(interim.headers) }
             headers(answer.headers + answer.trailers)
             body(answer.body.octets, answer.headers)
         }
+        for entry in entries where entry.isDelivery { deliveryTarget(entry.url) }
     }
 
     // MARK: places
@@ -43,9 +44,12 @@ struct SecretCollector {
         patterns(url.target)
     }
 
-    /// The secret part of an endpoint is what follows the authority and `/push/`.
+    /// The secret part of an endpoint is what follows the authority, or `/push/` where nobody registered it.
     private mutating func deliveryTarget(_ url: RecordedURL) {
-        if let last = url.path.split(separator: Byte.slash).last { secrets.add(Percent.decode(last) ?? Array(last), "endpoint") }
+        if secrets.number(Array(url.target.dropFirst())) != nil { return }
+        if let last = url.path.split(separator: Byte.slash).last {
+            secrets.add(Percent.decode(last) ?? Array(last), "endpoint")
+        }
     }
 
     private mutating func headers(_ fields: [HeaderField]) {
@@ -58,7 +62,9 @@ struct SecretCollector {
             default: if let kind = SecretNames.headers[name] { credentials(header.value, kind) }
             }
             for rule in rules {
-                if case .header(let wanted) = rule.place, header.isNamed(wanted) { secrets.add(header.value, rule.kind) }
+                if case .header(let wanted) = rule.place, header.isNamed(wanted) {
+                    secrets.add(header.value, rule.kind)
+                }
             }
             free(header.value)
             patterns(header.value)
@@ -128,7 +134,7 @@ struct SecretCollector {
     private mutating func named(_ value: [UInt8], _ kind: String) {
         if let url = RecordedURL(value), ["http", "https"].contains(url.scheme.text) {
             secrets.add(Array(url.target.dropFirst()), "endpoint")
-        } else if kind != "email" || !isRoutingID(value) {
+        } else if !isRoutingID(value) {
             secrets.add(value, kind)
         }
     }
@@ -203,6 +209,10 @@ struct SecretCollector {
     private mutating func routingIDs(_ value: JSONValue, _ depth: Int) {
         for member in value.members {
             let name = member.key.string ?? ""
+            // What NTM registers by XMPP is a routing id.
+            if name == "proto", member.value.string == "xmpp", let token = value["token"]?.stringBytes {
+                routingID(token)
+            }
             if name.hasSuffix("routing_id") || name == "cid" || name == "topic" {
                 for part in (member.value.stringBytes ?? []).split(separator: Byte.slash) { routingID(Array(part)) }
             }

@@ -99,7 +99,9 @@ struct SecretSearch {
             let pattern = patterns[number]
             let end = start + pattern.bytes.count
             guard end <= text.count, Self.equals(text, start, pattern.bytes) else { continue }
-            if pattern.isWord, start > 0 && Self.isWordByte(text[start - 1]) || end < text.count && Self.isWordByte(text[end]) {
+            if pattern.isWord,
+                start > 0 && Self.isWordByte(text[start - 1]) || end < text.count && Self.isWordByte(text[end])
+            {
                 continue
             }
             return Match(range: start..<end, secret: pattern.secret)

@@ -82,6 +82,9 @@ int pushsim_stop_signals(void);
 
 // Files. The content is allocated here and freed by the caller with pushsim_free.
 int pushsim_file_read(const char *path, uint8_t **content, size_t *size);
+// Of a regular file its size, of anything else 0; and its first octets, as many as there is room for.
+int64_t pushsim_file_size(const char *path);
+int64_t pushsim_file_read_into(const char *path, uint8_t *buffer, size_t room);
 // Writes to a temporary neighbour, syncs, renames: a reader sees the old file or the new one.
 int pushsim_file_write(const char *path, const void *content, size_t size);
 int pushsim_file_remove(const char *path);

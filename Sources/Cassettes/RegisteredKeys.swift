@@ -1,0 +1,22 @@
+import PushSimJSONText
+import PushSimWire
+
+/// The keys that endpoints were registered with, as requests told them.
+struct RegisteredKeys {
+    private var all: [ByteKey: (encryption: [UInt8], auth: [UInt8])] = [:]
+
+    subscript(_ endpoint: [UInt8]) -> (encryption: [UInt8], auth: [UInt8])? { all[ByteKey(endpoint)] }
+
+    /// Looks for a registration: Fluxer's `token`, `encryption_key` and `auth_secret`, or the `endpoint` and `keys` of a
+    /// browser's subscription.
+    mutating func note(_ body: [UInt8]) {
+        guard let root = try? JSONDocument(body).root, root.kind == .object,
+            let endpoint = (root["token"] ?? root["endpoint"])?.stringBytes
+        else { return }
+        let keys = root["keys"] ?? root
+        guard let encryption = (keys["encryption_key"] ?? keys["p256dh"])?.stringBytes,
+            let auth = (keys["auth_secret"] ?? keys["auth"])?.stringBytes
+        else { return }
+        all[ByteKey(endpoint)] = (encryption, auth)
+    }
+}

@@ -1,0 +1,178 @@
+import CPushSimSystem
+import Foundation
+import PushSimCassettes
+import PushSimRecorder
+import PushSimTestSupport
+import PushSimTesting
+import PushSimWire
+import Testing
+
+/// A folder of its own, gone afterwards.
+func withFolder<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (URL) async throws -> Result
+) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try await body(folder)
+}
+
+/// The nastier upstream is `Tests/EndToEndTests/recording.py`, over the real binary.
+@Suite("Recording in a test (cassettes.md)")
+struct RecordingTests {
+    private let options = ["ntm.connection": "keep-alive"]
+
+    private func register(_ port: Int, _ account: String, _ token: String) async throws -> Response {
+        try await call(
+            port: port, "POST", "/v1/subscriber", fields: [("Authorization", "Bearer \(account)")],
+            body: #"{"proto":"apns","token":"\#(token)","app_domain":"example.com"}"#)
+    }
+
+    @Test("A session is recorded, holds no secret, and replays for another token with that token's own values")
+    func session() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("register.har")
+            let fake = try await PushSim.start(clock: .frozen, options: options)
+            let recorded = try await PushSim.record(upstream: fake.url, to: file) { recording in
+                try await register(recording.url.port ?? 0, "alice-session", "device-one").body
+            }
+            await fake.stop()
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(!text.contains("alice-session") && !text.contains("device-one"))
+            #expect(
+                text.contains("Bearer {{authorization.1}}") && text.contains("{{device-token.1}}")
+                    || text.contains("{{token.1}}"))
+            let replay = try await PushSim.replay(file)
+            #expect(try await register(replay.url.port ?? 0, "bob", "device-two").body == recorded)
+            let third = try await register(replay.url.port ?? 0, "bob", "device-two")
+            #expect(third.status == 501)
+            #expect(replay.unmatchedCalls.count == 1 && replay.leftovers.isEmpty)
+            await replay.stop()
+        }
+    }
+
+    @Test("A failed body leaves the cassette alone and writes a partial one")
+    func failure() async throws {
+        struct Failed: Error {}
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("a.har")
+            try Data("old".utf8).write(to: file)
+            let fake = try await PushSim.start(clock: .frozen, options: options)
+            await #expect(throws: Failed.self) {
+                try await PushSim.record(upstream: fake.url, to: file) { recording in
+                    _ = try await register(recording.url.port ?? 0, "alice-session", "device-one")
+                    throw Failed()
+                }
+            }
+            await fake.stop()
+            #expect(try Data(contentsOf: file) == Data("old".utf8))
+            let partial = try CassetteStore.load(folder.appendingPathComponent("a.partial.har").path)
+            #expect(partial.entries.count == 1)
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            #expect(names == ["a.har", "a.partial.har"])
+        }
+    }
+
+    @Test("A second recorder on one file is refused, and may have it once the first has stopped")
+    func lock() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("a.har")
+            let upstream = try #require(URL(string: "http://127.0.0.1:1"))
+            let first = try await PushSim.record(upstream: upstream, to: file)
+            await #expect(throws: RecordingError.self) { try await PushSim.record(upstream: upstream, to: file) }
+            try await first.stop()
+        }
+    }
+
+    @Test(
+        "What is no upstream or no rule is refused with what would be one",
+        arguments: [
+            ("ftp://a.example", "header:X", "is no upstream such as"),
+            ("http://a.example/api", "header:X", "has a path"),
+            ("http://user@a.example", "header:X", "is no upstream"), ("http://a.example", "heder:X", "header:NAME"),
+            ("http://a.example", "json:$.a..b", "is no path"), ("http://a.example", "regex:(", "no regular expression"),
+            ("http://a.example", "query:", "header:NAME"),
+        ])
+    func mistakes(_ upstream: String, _ rule: String, _ message: String) async throws {
+        let url = try #require(URL(string: upstream))
+        var options = RecordingOptions()
+        options.redact = [rule]
+        let error = await #expect(throws: RecordingError.self) {
+            try await PushSim.record(upstream: url, to: URL(fileURLWithPath: "/nowhere/a.har"), options: options)
+        }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+
+    @Test("A delivery that passes through is an entry of its own direction, without its endpoint")
+    func deliveries() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("push.har")
+            let fake = try await PushSim.start(clock: .frozen)
+            var options = RecordingOptions()
+            options.pushUpstream = fake.url
+            let status = try await PushSim.record(
+                upstream: fake.url, to: file, options: options
+            ) { recording in
+                try await call(
+                    port: recording.url.port ?? 0, "POST", "/push/secret-endpoint-1",
+                    fields: [("TTL", "60"), ("Content-Encoding", "aes128gcm")], body: "record"
+                ).status
+            }
+            await fake.stop()
+            let cassette = try CassetteStore.load(file.path)
+            #expect(cassette.entries.count == 1 && cassette.entries[0].isDelivery)
+            #expect(cassette.entries[0].url.path.text == "/push/{{endpoint.1}}")
+            #expect(cassette.entries[0].answer?.status == status)
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("secret-endpoint"))
+        }
+    }
+
+    @Test("Timings are kept where asked for, and replayed on the simulation clock; dates move by the recording's age")
+    func timings() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("slow.har")
+            let fake = try await PushSim.start(
+                profile: .json5("{ rules: [ { then: { delay: '40ms' } } ] }"), options: options)
+            var recordingOptions = RecordingOptions()
+            recordingOptions.keepsTimings = true
+            _ = try await PushSim.record(upstream: fake.url, to: file, options: recordingOptions) { recording in
+                try await register(recording.url.port ?? 0, "alice-session", "device-one")
+            }
+            await fake.stop()
+            let wait = try #require(try CassetteStore.load(file.path).entries[0].timing?.wait)
+            #expect(wait >= 40_000_000)
+            var playback = Playback()
+            playback.speed = 1
+            playback.shiftsDates = true
+            let replay = try await PushSim.replay(file, playback: playback, clock: .frozen(at: "2150-01-01T00:00:00Z"))
+            let client = try RawClient(port: replay.url.port ?? 0)
+            let body = #"{"proto":"apns","token":"x1234","app_domain":"example.com"}"#
+            try await client.send(
+                "POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            try await eventually { replay.journal.count == 1 }
+            await replay.advance(by: .nanoseconds(wait - 1))
+            #expect(try await client.receive(patience: 20).bytes.isEmpty)
+            await replay.advance(by: .seconds(1))
+            let answer = try await client.answer()
+            let date = try #require(answer.fields.first("date").flatMap { HTTPDate.parse($0) })
+            let wanted = try #require(CivilTime.seconds(year: 2150, month: 1, day: 1))
+            #expect(abs(date - wanted) <= 1)
+            await replay.stop()
+        }
+    }
+
+    @Test("Without libcurl nothing else is touched: the fixture's modules do not know the recorder")
+    func fixtureIsFree() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Sources")
+        for part in [
+            "Wire", "JSONText", "WebPush", "Simulation", "Faults", "Backends", "Cassettes", "PushSim", "Testing",
+        ] {
+            let files = FileManager.default.enumerator(atPath: folder.appendingPathComponent(part).path)
+            for case let name as String in files ?? FileManager.DirectoryEnumerator() where name.hasSuffix(".swift") {
+                let text = try String(
+                    contentsOf: folder.appendingPathComponent(part).appendingPathComponent(name), encoding: .utf8)
+                #expect(!text.contains("CPushSimCurl") && !text.contains("PushSimRecorder"), "\(part)/\(name)")
+            }
+        }
+    }
+}
