@@ -31,7 +31,7 @@ id=$(curl -sf "$url/v1/subscriber" -H "$bearer" -d '{"proto":"apns","token":"abc
   | sed 's/^{"id":"\([0-9a-f]\{30\}\)"}$/\1/')
 [ ${#id} = 30 ] || fail "the id is $id"
 curl -sf -X POST "$url/v1/subscription/subscriber/$id/topic/example.com/video/alice%40example.com" -H "$bearer" >/dev/null
-"$binary" push ntm --url "$url" --topic example.com/video/alice@example.com | grep -q '^1 deliveries$' || fail "push"
+"$binary" push ntm --url "$url" --topic example.com/video/alice@example.com | grep -q '^1 delivery$' || fail "push"
 curl -sf "$url/__pushsim/inbox?token=abc&wait=2s" | grep -q '"to_routing_id":"alice@example.com"' || fail "inbox"
 
 head -c 100000 /dev/zero >"$work/body"

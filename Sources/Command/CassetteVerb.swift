@@ -43,7 +43,7 @@ enum CassetteVerb {
     // MARK: reading
 
     private static func show(_ cassette: Cassette) {
-        Files.out("\(cassette.name): \(cassette.entries.count) entries\n")
+        Files.out("\(cassette.name): \(counted(cassette.entries.count, "entry", "entries"))\n")
         for (index, entry) in cassette.entries.enumerated() {
             let outcome: String
             switch entry.outcome {
@@ -71,7 +71,7 @@ enum CassetteVerb {
             }
             let own = CassetteCheck.findings(cassette, now: pushsim_wall_clock())
             findings += own.map { "\(file): \($0)" }
-            if own.isEmpty { Files.out("\(file): good, \(cassette.entries.count) entries\n") }
+            if own.isEmpty { Files.out("\(file): good, \(counted(cassette.entries.count, "entry", "entries"))\n") }
         }
         if !findings.isEmpty { throw Finding(message: findings.joined(separator: "\n")) }
     }
@@ -104,7 +104,7 @@ enum CassetteVerb {
             let strict = HARWriter.files(cassette, name: CassetteStore.name(out), isStrict: true)
             try store(strict, out)
         }
-        Files.out("\(out ?? files[0]): \(cassette.entries.count) entries\n")
+        Files.out("\(out ?? files[0]): \(counted(cassette.entries.count, "entry", "entries"))\n")
     }
 
     private static func rewrite(_ cassette: Cassette, to path: String, _ arguments: Arguments) throws {

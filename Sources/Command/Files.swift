@@ -1,6 +1,9 @@
 import CPushSimSystem
 import PushSimWire
 
+/// `1 entry`, `2 entries`.
+func counted(_ count: Int, _ one: String, _ several: String) -> String { "\(count) \(count == 1 ? one : several)" }
+
 /// Whole files and standard streams, as bytes.
 enum Files {
     static func read(_ path: String) throws(Finding) -> [UInt8] {

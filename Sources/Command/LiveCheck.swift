@@ -32,6 +32,6 @@ enum LiveCheck {
         live.stop { done.signal() }
         done.wait()
         if !found.isEmpty { throw Finding(message: "\(path) has drifted:\n  " + found.joined(separator: "\n  ")) }
-        Files.out("\(path): the upstream still answers so, \(asked) entries asked\n")
+        Files.out("\(path): the upstream still answers so, \(counted(asked, "entry", "entries")) asked\n")
     }
 }

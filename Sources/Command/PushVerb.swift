@@ -61,7 +61,7 @@ struct PushVerb {
         let deliveries = answer["deliveries"]?.elements ?? []
         try writeFiles(deliveries)
         if arguments.has("json") { return Files.out(response.body.text) }
-        Files.out("\(deliveries.count) deliveries\n")
+        Files.out("\(counted(deliveries.count, "delivery", "deliveries"))\n")
         for delivery in deliveries {
             let words = ["id", "transport", "subscriber", "device_id", "outcome"].compactMap { delivery[$0]?.string }
             Files.out("  " + words.joined(separator: "  ") + "\n")

@@ -48,7 +48,7 @@ enum RecordVerb {
                 throw Finding(message: error.description)
             }
         }
-        Files.out("\(out): \(recorder.count) entries\n")
+        Files.out("\(out): \(counted(recorder.count, "entry", "entries"))\n")
     }
 
     private static func wait(_ begin: (@escaping @Sendable () -> Void) -> Void) {
