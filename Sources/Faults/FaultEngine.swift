@@ -14,18 +14,16 @@ package final class FaultEngine: Decider {
     /// By the backend's name: the rules that may be about its deliveries.
     private var deliveryRules: [String: [RunningRule]] = [:]
     /// By the place's number: the rules that may be about it.
-    private var candidates: [Candidates?] = []
-
-    private struct Candidates {
-        var rules: [RunningRule] = []
-        var needsBody = false
-    }
+    private var candidates: [RuleFilter?] = []
+    /// By the rule's number: the calls of those that ask nothing of a call.
+    private var bareCalls: [Int]
 
     /// - Parameter now: when the profile starts, on the simulation clock.
     package init(_ profile: Profile, now: Int64) {
         self.profile = profile
         rules = profile.rules.map(RunningRule.init)
         start = now
+        bareCalls = Array(repeating: 0, count: rules.count)
     }
 
     package var source: [UInt8]? { profile.source }
@@ -35,6 +33,7 @@ package final class FaultEngine: Decider {
 
     package func reset(now: Int64) {
         for rule in rules { rule.forget() }
+        bareCalls = Array(repeating: 0, count: rules.count)
         states = [:]
         start = now
     }
@@ -52,22 +51,32 @@ package final class FaultEngine: Decider {
         var draw: Double?
         var actions = Actions()
         var isOpen = true
-        let candidates = candidates(call.place).rules
         let elapsed = now - start
-        var index = 0
-        while index < candidates.count {
-            let running = candidates[index]
-            index += 1
-            guard running.matches(call) else { continue }
-            let key = running.key(call)
-            guard running.count(key, elapsed), isOpen else { continue }
-            let outcome = running.holds(key, elapsed, states, own(draws))
-            guard outcome.holds else { continue }
-            fire(running, key)
-            rules.append(running.rule.id)
-            draw = draw ?? outcome.draw
-            actions.merge(running.rule.then)
-            isOpen = running.rule.continues
+        let filter = candidates(call.place)
+        let glance = filter.glance(call)
+        filter.entries.withUnsafeBufferPointer { entries in
+            for entry in entries {
+                if entry.isBare {
+                    bareCalls[entry.rule] += 1
+                    let number = bareCalls[entry.rule]
+                    guard number >= entry.firstCall, elapsed >= entry.after, elapsed < entry.until, isOpen else {
+                        continue
+                    }
+                    self.rules[entry.rule].count(to: number)
+                } else if !entry.mayBe(glance) {
+                    continue
+                }
+                let running = self.rules[entry.rule]
+                guard entry.isBare || running.matches(call) && running.mayHold(call, elapsed), isOpen else { continue }
+                let key = running.key(call)
+                let outcome = running.holds(key, elapsed, states, own(draws))
+                guard outcome.holds else { continue }
+                fire(running, key)
+                rules.append(running.rule.id)
+                draw = draw ?? outcome.draw
+                actions.merge(running.rule.then)
+                isOpen = running.rule.continues
+            }
         }
         return rules.isEmpty ? nil : Decision(rules: rules, draw: draw, actions: actions)
     }
@@ -77,13 +86,10 @@ package final class FaultEngine: Decider {
         for move in running.rule.setStates { states[move.name] = move.value }
     }
 
-    private func candidates(_ place: Place) -> Candidates {
+    private func candidates(_ place: Place) -> RuleFilter {
         if place.number < candidates.count, let known = candidates[place.number] { return known }
-        var found = Candidates()
-        for running in rules where Self.isAbout(place, running.rule.on) {
-            found.rules.append(running)
-            if running.rule.on.needsBody || running.rule.when.needsBody { found.needsBody = true }
-        }
+        let found = RuleFilter(
+            rules.enumerated().filter { Self.isAbout(place, $0.element.rule.on) }.map { ($0.offset, $0.element) })
         while candidates.count <= place.number { candidates.append(nil) }
         candidates[place.number] = found
         return found

@@ -3,9 +3,12 @@ import PushSimWire
 func digitsValue(_ digits: [UInt8]) -> Int? { decimalDigits(digits) }
 
 /// A text in which `*` stands for any bytes.
-package struct TextPattern: Hashable, Sendable {
+///
+/// A class, since a rule that is passed by is not to cost a count of all its parts.
+package final class TextPattern: Hashable, Sendable {
     private let parts: [[UInt8]]
-    private let first: [UInt8]
+    /// What every text of the pattern begins with.
+    let first: [UInt8]
     private let last: [UInt8]
     /// Without a star.
     private let isLiteral: Bool
@@ -19,6 +22,12 @@ package struct TextPattern: Hashable, Sendable {
         last = parts.last ?? []
         isLiteral = parts.count == 1
     }
+
+    package static func == (left: TextPattern, right: TextPattern) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
     package func matches(_ text: [UInt8]) -> Bool {
         if isLiteral { return text.isSame(as: first) }

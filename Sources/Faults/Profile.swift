@@ -120,6 +120,16 @@ package struct CallPattern: Hashable, Sendable {
         }
     }
 
+    /// No call before this one is of the pattern.
+    package var first: Int {
+        parts.map { part in
+            switch part {
+            case .range(let first, _): first
+            case .every(_, let from): from
+            }
+        }.min() ?? 0
+    }
+
     package func contains(_ call: Int) -> Bool {
         var index = 0
         while index < parts.count {

@@ -15,14 +15,18 @@ final class RunningRule {
     private let regex: Regex<AnyRegexOutput>?
     private let asks: Asks
     /// Of a path pattern: what every path begins with that matches.
-    private let pathPrefix: [UInt8]
-    private let headerNames: [[UInt8]]
+    let pathPrefix: [UInt8]
+    let headerNames: [[UInt8]]
     private let quota: (limit: Int, window: Int64)?
     /// Counted by the rule alone, without a key.
     private let isUnkeyed: Bool
+    /// Counted by the rule alone, and by no quota.
+    private let isPlain: Bool
     private let calls: CallPattern?
-    private let after: Int64
-    private let until: Int64
+    /// No call before this one fires.
+    let firstCall: Int
+    let after: Int64
+    let until: Int64
     private let account: TextPattern?
     private let token: TextPattern?
     private var only = Counter()
@@ -42,6 +46,8 @@ final class RunningRule {
         token = rule.on.token
         quota = Self.quota(rule.when)
         isUnkeyed = rule.when.per == .rule
+        isPlain = isUnkeyed && quota == nil
+        firstCall = rule.when.calls?.first ?? 0
     }
 
     func forget() {
@@ -65,6 +71,8 @@ final class RunningRule {
         static let header = Asks(rawValue: 8)
         static let query = Asks(rawValue: 16)
         static let body = Asks(rawValue: 32)
+        /// More of the facts than account and token.
+        static let otherFacts = Asks(rawValue: 64)
 
         init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -73,6 +81,7 @@ final class RunningRule {
             if on.method != nil { insert(.method) }
             if on.path != nil { insert(.path) }
             if on.needsFacts { insert(.facts) }
+            if on.topic != nil || on.kind != nil || on.transport != nil { insert(.otherFacts) }
             if !on.header.isEmpty { insert(.header) }
             if !on.query.isEmpty { insert(.query) }
             if on.body != nil { insert(.body) }
@@ -104,8 +113,13 @@ final class RunningRule {
     }
 
     private func matches(_ facts: Facts) -> Bool {
-        if let account, facts.account.map({ account.matches($0) }) != true { return false }
-        if let token, facts.token.map({ token.matches($0) }) != true { return false }
+        if let account {
+            guard let own = facts.account, account.matches(own) else { return false }
+        }
+        if let token {
+            guard let own = facts.token, token.matches(own) else { return false }
+        }
+        guard asks.contains(.otherFacts) else { return true }
         if let topic = rule.on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }
         if let kind = rule.on.kind, facts.kind != kind { return false }
         if let transport = rule.on.transport, facts.transport != transport { return false }
@@ -154,6 +168,19 @@ final class RunningRule {
         case .account: delivery.account ?? []
         case .subscriber: delivery.subscriber ?? delivery.deviceID ?? []
         }
+    }
+
+    /// Nothing is asked of a call but its number and time.
+    var isBare: Bool { asks.isEmpty && isPlain }
+
+    func count(to number: Int) { only.calls = number }
+
+    func mayHold(_ call: Call, _ elapsed: Int64) -> Bool {
+        // The usual rule has neither keys nor a quota.
+        guard isPlain else { return count(key(call), elapsed) }
+        only.calls += 1
+        if elapsed < after || elapsed >= until || only.calls < firstCall { return false }
+        return calls.map { $0.contains(only.calls) } ?? true
     }
 
     /// Counts a call that `on` matches.
