@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import socket
 import ssl
@@ -249,6 +251,38 @@ def locked(work):
     upstream.stop()
 
 
+def fail_closed(work):
+    """What a replay asks of the kernel, whatever it is asked: one listener on loopback, and no connection out."""
+    upstream = Upstream()
+    out = f"{work}/closed.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--origin", "https://backend.example.com")
+    for n in (1, 1, 2):
+        ask(recorder.port, request("POST", f"/echo?n={n}", JSON, b'{"n":%d}' % n))
+    ask(recorder.port, request("GET", "/gzip"))
+    recorder.stop()
+    upstream.stop()
+    tracer = shutil.which("strace")
+    check(tracer, "strace is missing: apt-get install strace")
+    log = f"{work}/trace"
+    replayer = Server(tracer, "-f", "-qq", "-e", "trace=%network", "-o", log, BINARY, "replay", out, "--quiet")
+    statuses = []
+    for target, body in [("/echo?n=1", b'{"n":1}')] * 3 + [("/echo?n=2", b'{"n":3}'), ("/none", b""), ("/gzip?x", b"")]:
+        answer_ = ask(replayer.port, request("POST" if body else "GET", target, JSON if body else [], body))[0]
+        statuses.append(int(answer_.split()[1]))
+    absolute = ask(replayer.port, request("GET", "http://backend.example.com/none"))[0]
+    check(statuses == [200, 200, 501, 501, 501, 501] and b" 501 " in absolute, "answers", statuses, absolute)
+    children = open(f"/proc/{replayer.process.pid}/task/{replayer.process.pid}/children").read().split()
+    check(children and not any("libcurl" in open(f"/proc/{child}/maps").read() for child in children), "libcurl is loaded")
+    for child in children:
+        os.kill(int(child), signal.SIGTERM)
+    replayer.process.communicate(timeout=30)
+    calls = open(log).read()
+    check("listen(" in calls and "accept" in calls, "the trace is empty", calls[:200])
+    check(not re.search(r"connect\(|AF_INET6|sendto\([^)]*sin_addr|socketpair", calls), "went out:", calls)
+    check(set(re.findall(r'bind\(.*inet_addr\("([^"]*)"\)', calls)) == {"127.0.0.1"}, "listens elsewhere", calls)
+    check(calls.count("socket(AF_INET, ") == 1, "sockets of its own", calls)
+
+
 def killed(work, times):
     """Killed at any moment of writing, the recorder leaves the old cassette or the new one."""
     upstream = Upstream()
@@ -300,6 +334,7 @@ def main():
         secrets(work)
         unreachable_secret(work)
         locked(work)
+        fail_closed(work)
         olds, news = killed(work, int(os.environ.get("PUSHSIM_KILLS", "200")))
         print(f"recording: killed {olds + news} times, {olds} left the old cassette and {news} the new one, none a torn one")
     print("recording: good")
