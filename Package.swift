@@ -72,7 +72,10 @@ let package = Package(
         part("Testing", ["PushSim"]),
         part(
             "Recorder",
-            ["PushSim", "PushSimCassettes", "PushSimWebPush", "PushSimWire", "CPushSimCurl", "CPushSimSystem"]),
+            [
+                "PushSim", "PushSimCassettes", "PushSimSimulation", "PushSimWebPush", "PushSimWire", "CPushSimCurl",
+                "CPushSimSystem",
+            ]),
         .executableTarget(
             name: "PushSimCommand",
             dependencies: [

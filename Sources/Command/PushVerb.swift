@@ -61,11 +61,11 @@ struct PushVerb {
         let deliveries = answer["deliveries"]?.elements ?? []
         try writeFiles(deliveries)
         if arguments.has("json") { return Files.out(response.body.text) }
-        Files.out("\(counted(deliveries.count, "delivery", "deliveries"))\n")
-        for delivery in deliveries {
+        let lines = deliveries.map { delivery in
             let words = ["id", "transport", "subscriber", "device_id", "outcome"].compactMap { delivery[$0]?.string }
-            Files.out("  " + words.joined(separator: "  ") + "\n")
+            return "  " + words.joined(separator: "  ") + "\n"
         }
+        Files.out("\(counted(deliveries.count, "delivery", "deliveries"))\n" + lines.joined())
     }
 
     /// The first delivery with an APNs dictionary, as `simctl push` wants it and as PushKit's delegate gets it.

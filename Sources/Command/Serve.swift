@@ -3,6 +3,7 @@ import Dispatch
 import PushSim
 import PushSimFaults
 import PushSimJSONText
+import PushSimRecorder
 import PushSimSimulation
 import PushSimWire
 import Synchronization
@@ -25,6 +26,8 @@ struct Serve {
     init(_ arguments: Arguments, replaying player: (@Sendable () -> any Player)?) throws {
         self.arguments = arguments
         settings.makePlayer = player
+        // Replaying, nothing goes out whatever is asked.
+        if player == nil { settings.carrier = NetworkCarrier() }
         host = arguments.last("host") ?? "127.0.0.1"
         port = try Self.number(arguments, "port", 8025, upTo: 65_535)
         if let path = arguments.last("config") { try Configuration.read(path, into: &settings) }

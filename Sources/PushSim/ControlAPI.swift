@@ -299,6 +299,9 @@ struct ControlAPI {
             }
         }
         let changed = values
+        if let problem = service.problem(changed) {
+            throw ControlError(problem, path: "$[\"delivery.network\"]", code: "badOption")
+        }
         scope.run { $0.setOptions(changed) }
         if scope === service.defaultScope { service.optionsChanged(changed) }
         return ControlAnswer(200, options)

@@ -79,6 +79,8 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
     public let method: String
     /// The raw path and query, without a scope's base path.
     public let target: String
+    /// Its header fields, in order and case as sent.
+    public let headers: [(name: String, value: String)]
     /// The request body.
     public let body: [UInt8]
     /// The route's name, or nil where no route owns the path.
@@ -92,6 +94,7 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
         index = entry.index
         method = entry.call.head.methodText
         target = String(decoding: entry.call.target, as: UTF8.self)
+        headers = entry.call.head.headerFields.map { ($0.name.text, $0.value.text) }
         body = entry.call.body
         route = entry.call.place.route
         status = entry.status

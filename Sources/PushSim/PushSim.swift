@@ -51,6 +51,7 @@ public final class PushSim: Sendable {
                 throw PushSimError(error.description)
             }
         }
+        if let problem = ServerOptions.problem(settings.options, nil) { throw PushSimError(problem) }
         settings.profile = try profile?.read()
         guard let loop = EventLoop.shared else { throw PushSimError("The system gives no event loop.") }
         let service = Service(settings, isLoopback: true, home: loop)
@@ -158,8 +159,15 @@ public final class PushSim: Sendable {
             throw PushSimError(error.description)
         }
         let changed = values
+        if let problem = service.problem(changed) { throw PushSimError(problem) }
         service.defaultScope.run { $0.setOptions(changed) }
         service.optionsChanged(changed)
+    }
+
+    /// Has deliveries to hosts without a route taken out to the network.
+    package func allowDeliveries(by carrier: any DeliveryCarrier) throws {
+        service.defaultScope.run { $0.carrier = carrier }
+        try setOption("delivery.network", to: "allow")
     }
 
     /// Moves the clock forward and runs all that is due on the way; returns when it is done.

@@ -16,6 +16,14 @@ enum ServerOptions {
             "server.requestTime", .duration, default: "30s", "How long a request may take to arrive; longer is 408."),
     ]
 
+    /// - Parameter carrier: what would take deliveries out.
+    /// - Returns: why these options cannot be had, or nil.
+    static func problem(_ values: OptionValues, _ carrier: (any DeliveryCarrier)?) -> String? {
+        guard values["delivery.network"] == "allow", carrier == nil else { return nil }
+        return "delivery.network=allow: nothing here takes deliveries out. `pushsim serve` does, and in a test "
+            + "allowNetworkDeliveries() of PushSimRecorder."
+    }
+
     static func limits(_ values: OptionValues) -> ServerLimits {
         var limits = ServerLimits()
         limits.body = OptionValues.size(values["server.bodyLimit"]) ?? limits.body

@@ -18,6 +18,8 @@ package final class Service: RequestHandler {
         package var templates: [String: [UInt8]] = [:]
         /// By host in lower case: where deliveries to it go (`delivery.routes`).
         package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
+        /// What takes deliveries out to the network where the option `delivery.network` lets them leave.
+        package var carrier: (any DeliveryCarrier)?
         /// By backend: the state that each scope begins with and returns to at a reset.
         package var initialState: [String: JSON] = [:]
         /// Names beside those of loopback under which the control API answers.
@@ -75,6 +77,7 @@ package final class Service: RequestHandler {
             world.heard = heard
             world.player = settings.makePlayer?()
             world.deliveryRoutes = settings.deliveryRoutes
+            world.carrier = settings.carrier
             world.setInitialState(settings.initialState)
             if let profile = settings.profile { world.decider = FaultEngine(profile, now: world.clock.now) }
         }
@@ -116,6 +119,11 @@ package final class Service: RequestHandler {
     package var report: [UInt8] { JSONWriter.pretty(ControlAPI(self, defaultScope).report) }
 
     package var limits: ServerLimits { currentLimits.withLock { $0 } }
+
+    /// Why these options cannot be had here, or nil.
+    func problem(_ values: OptionValues) -> String? {
+        ServerOptions.problem(values, settings.carrier ?? defaultScope.run { $0.carrier })
+    }
 
     func optionsChanged(_ values: OptionValues) { currentLimits.withLock { $0 = ServerOptions.limits(values) } }
 

@@ -30,12 +30,15 @@ package struct Parcel: Sendable {
         package let port: Int
         package let target: String
         package let hostField: String
+        /// Scheme and authority where it is reached over the network; nil on this machine.
+        package var origin: String?
 
-        package init(host: String, port: Int, target: String, hostField: String) {
+        package init(host: String, port: Int, target: String, hostField: String, origin: String? = nil) {
             self.host = host
             self.port = port
             self.target = target
             self.hostField = hostField
+            self.origin = origin
         }
     }
 

@@ -103,9 +103,9 @@ extension Scope {
             host: endpoint.host, port: endpoint.port, method: "POST", target: endpoint.target,
             fields: [HeaderField("Host", endpoint.hostField)] + parcel.delivery.headers, body: parcel.delivery.body)
         if faults.connection != nil || faults.wire != nil { call.script = script(call, faults, parcel.delivery) }
-        let limits = run { $0.deliveryLimits }
+        let (limits, carrier) = run { ($0.deliveryLimits, $0.carrier) }
         (call.connectLimit, call.wholeLimit) = (limits.connect, limits.whole)
-        HTTPClient.send(call, on: home) { [weak self] result in
+        let heard: @Sendable (Result<Response, HTTPClient.Failure>) -> Void = { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(let response):
@@ -116,6 +116,12 @@ extension Scope {
             case .failure(let failure): retry(parcel, status: nil, failure: "\(failure)", retryAfter: nil)
             }
         }
+        guard let origin = endpoint.origin else { return HTTPClient.send(call, on: home, heard) }
+        // What is wrong on the wire cannot be asked of a library that keeps it right.
+        guard call.script == nil, let carrier else {
+            return heard(.failure(.unsent("a fault of the wire needs a route of delivery.routes")))
+        }
+        carrier.send(call, to: origin) { [home] result in home.submit { heard(result) } }
     }
 
     /// What goes over the delivery's own connection where that is a fault.

@@ -29,6 +29,8 @@ package struct World {
     package var deliveryLimits = DeliveryLimits()
     /// By host in lower case: where deliveries to it really go.
     package var deliveryRoutes: [ByteKey: DeliveryRoute] = [:]
+    /// What takes deliveries out to the network, where they may leave (`delivery.network`).
+    package var carrier: (any DeliveryCarrier)?
     var timers = TimerHeap<@Sendable () -> Void>()
     /// What the player had no recording for.
     package var unmatched: [String] = []
@@ -150,6 +152,16 @@ package struct DeliveryLimits: Hashable, Sendable {
         self.connect = connect
         self.whole = whole
     }
+}
+
+/// Takes deliveries to push services out on the network.
+package protocol DeliveryCarrier: Sendable {
+    /// - Parameters:
+    ///   - origin: scheme and authority of the push service.
+    ///   - done: called once, on any thread.
+    func send(
+        _ call: HTTPClient.Call, to origin: String,
+        _ done: @escaping @Sendable (Result<Response, HTTPClient.Failure>) -> Void)
 }
 
 /// Where deliveries to a host are sent over plain HTTP.

@@ -7,6 +7,10 @@ package enum HTTPClient {
         case timeout
         case reset
         case malformed(String)
+        case dns
+        case tls
+        /// Nothing was sent.
+        case unsent(String)
         case system(SystemError)
     }
 

@@ -68,6 +68,12 @@ struct Sending: Sendable {
                 .init(
                     host: route.host, port: route.port, target: endpoint.target.text, hostField: endpoint.authority))
         }
+        if options.allowsNetwork, world.carrier != nil {
+            return .post(
+                .init(
+                    host: endpoint.host.text, port: endpoint.port, target: endpoint.target.text,
+                    hostField: endpoint.authority, origin: endpoint.origin))
+        }
         return .inbox
     }
 

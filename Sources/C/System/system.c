@@ -344,6 +344,9 @@ int pushsim_stop_signals(void) {
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0) return -errno;
+    // Whoever reads the log may leave.
+    action.sa_handler = SIG_IGN;
+    if (sigaction(SIGPIPE, &action, NULL) < 0) return -errno;
     return read_end;
 }
 

@@ -77,7 +77,7 @@ int64_t pushsim_monotonic_clock(void);
 int pushsim_thread_start(const char *name, void (*body)(void *), void *context);
 uintptr_t pushsim_thread_current(void);
 
-// A descriptor that becomes readable on SIGTERM or SIGINT; each signal is one byte.
+// A descriptor that becomes readable on SIGTERM or SIGINT; each signal is one byte. SIGPIPE is ignored from then on.
 int pushsim_stop_signals(void);
 
 // Files. The content is allocated here and freed by the caller with pushsim_free.
