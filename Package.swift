@@ -39,6 +39,7 @@ let package = Package(
         .systemLibrary(name: "CPushSimOpenSSL", path: "Sources/C/OpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CPushSimZlib", path: "Sources/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CPushSimCurl", path: "Sources/C/Curl"),
+        .target(name: "CPushSimRecordings", path: "Sources/C/Recordings"),
         part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
         part("JSONText", []),
         part(
@@ -67,7 +68,7 @@ let package = Package(
                 "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimCassettes", "PushSimFaults", "PushSimSimulation",
                 "PushSimWire",
                 "PushSimJSONText",
-                "PushSimWebPush", "CPushSimSystem",
+                "PushSimWebPush", "CPushSimRecordings", "CPushSimSystem",
             ]),
         part("Testing", ["PushSim"]),
         part(

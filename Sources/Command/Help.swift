@@ -65,7 +65,8 @@ enum Help {
                 .init(name: "json", value: nil, about: "print the server's answer"),
             ], example: "pushsim verify '{ method: \"POST\", path: \"/v1/subscriber\" }' --exactly 1"),
         Verb(
-            name: "replay", usage: "replay FILE… [flags]", about: "Serve recordings; what was not recorded is 501.",
+            name: "replay", usage: "replay FILE… [flags]",
+            about: "Serve recordings, or shipped ones by name; what was not recorded is 501.",
             flags: [
                 .init(name: "host", value: "ADDRESS", about: "where to listen (127.0.0.1)"),
                 .init(name: "port", value: "N", about: "the port; 0 takes a free one (8025)"),

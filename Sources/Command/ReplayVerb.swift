@@ -1,3 +1,5 @@
+import CPushSimSystem
+import PushSim
 import PushSimCassettes
 import PushSimWire
 
@@ -18,12 +20,18 @@ enum ReplayVerb {
         if let timing = arguments.last("timing") { settings.speed = try speed(timing) }
         let tape: CassetteTape
         do {
-            tape = CassetteTape(try arguments.rest.map { try CassetteStore.load($0) })
+            tape = CassetteTape(try arguments.rest.map { try load($0) })
         } catch let error as CassetteError {
             throw Finding(message: error.description)
         }
         let chosen = settings
         try Serve(arguments, replaying: { CassettePlayer(tape, chosen) }).run()
+    }
+
+    /// A file, or one of the shipped cassettes by its name.
+    private static func load(_ name: String) throws(CassetteError) -> Cassette {
+        if pushsim_file_size(name) < 0, let shipped = try ShippedRecordings.load(name) { return shipped }
+        return try CassetteStore.load(name)
     }
 
     private static func speed(_ text: String) throws(UsageError) -> Double? {

@@ -33,19 +33,26 @@ public struct Playback: Hashable, Sendable {
         return settings
     }
 
-    /// Where a cassette of that name is: in `recordings` beside a file or beside a folder above it.
-    static func find(_ name: String, from filePath: String) throws -> URL {
-        let file = name.hasSuffix(".har") ? name : "\(name).har"
-        var folder = URL(fileURLWithPath: filePath).deletingLastPathComponent()
-        var looked: [String] = []
-        while folder.pathComponents.count > 1 {
-            let found = folder.appendingPathComponent("recordings").appendingPathComponent(file)
-            if FileManager.default.fileExists(atPath: found.path) { return found }
-            looked.append(found.path)
-            folder.deleteLastPathComponent()
+    static func load(_ file: URL) throws(PushSimError) -> Cassette {
+        do throws(CassetteError) {
+            return try CassetteStore.load(file.path)
+        } catch {
+            throw PushSimError(error.description)
+        }
+    }
+
+    /// A cassette of that name: near a file, or one that is shipped.
+    static func load(_ name: String, from filePath: String) throws(PushSimError) -> Cassette {
+        let own = name.hasSuffix(".har") ? String(name.dropLast(4)) : name
+        let nearby = Nearby("recordings", "\(own).har", from: filePath)
+        if let file = nearby.found { return try load(file) }
+        do throws(CassetteError) {
+            if let shipped = try ShippedRecordings.load(own) { return shipped }
+        } catch {
+            throw PushSimError(error.description)
         }
         throw PushSimError(
-            "There is no cassette \"\(name)\": looked for \(looked.prefix(3).joined(separator: ", ")) and so on upwards."
-        )
+            "There is no cassette \"\(name)\": looked for \(nearby.looked.joined(separator: ", ")). Shipped are: "
+                + ShippedRecordings.names.joined(separator: ", ") + ".")
     }
 }

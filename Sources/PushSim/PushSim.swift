@@ -30,14 +30,16 @@ public final class PushSim: Sendable {
     ///   - options: named options, as GET `/__pushsim/options` lists them.
     /// - Throws: `PushSimError` for a mistake in an option or profile, or where the system gives no socket.
     public static func start(
-        profile: FaultProfile? = nil, seed: UInt64 = 1, clock: SimClock = .real, options: [String: String] = [:]
+        profile: FaultProfile? = nil, seed: UInt64 = 1, clock: SimClock = .real, options: [String: String] = [:],
+        filePath: String = #filePath
     ) async throws -> PushSim {
-        try await start(profile: profile, seed: seed, seedName: "default", clock: clock, options: options)
+        try await start(
+            profile: profile, seed: seed, seedName: "default", clock: clock, options: options, filePath: filePath)
     }
 
     package static func start(
         profile: FaultProfile?, seed: UInt64, seedName: String, clock: SimClock, options: [String: String],
-        makePlayer: (@Sendable () -> any Player)? = nil
+        filePath: String, makePlayer: (@Sendable () -> any Player)? = nil
     ) async throws -> PushSim {
         var settings = Service.Settings()
         settings.makePlayer = makePlayer
@@ -52,7 +54,7 @@ public final class PushSim: Sendable {
             }
         }
         if let problem = ServerOptions.problem(settings.options, nil) { throw PushSimError(problem) }
-        settings.profile = try profile?.read()
+        settings.profile = try profile?.read(from: filePath)
         guard let loop = EventLoop.shared else { throw PushSimError("The system gives no event loop.") }
         let service = Service(settings, isLoopback: true, home: loop)
         let listener: Listener
@@ -79,35 +81,32 @@ public final class PushSim: Sendable {
     /// - Throws: `PushSimError` where a file is no HAR.
     public static func replay(
         _ cassettes: URL..., playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
-        clock: SimClock = .real
+        clock: SimClock = .real, filePath: String = #filePath
     ) async throws -> PushSim {
-        try await replay(cassettes, playback, profile: profile, seed: seed, clock: clock)
+        let read = try cassettes.map { file throws(PushSimError) in try Playback.load(file) }
+        return try await replay(read, playback, profile: profile, seed: seed, clock: clock, filePath: filePath)
     }
 
-    /// Plays a recording of that name, in the folder `recordings` beside the calling file or beside one of the folders
-    /// above it.
+    /// Plays a recording of that name: in the folder `recordings` beside the calling file or beside one of the folders
+    /// above it, up to that of the package; else one of the shipped.
     /// - Parameter name: with or without `.har`.
     /// - Throws: `PushSimError` where there is no such cassette, or the file is no HAR.
     public static func replay(
         _ name: String, playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
         clock: SimClock = .real, filePath: String = #filePath
     ) async throws -> PushSim {
-        let file = try Playback.find(name, from: filePath)
-        return try await replay([file], playback, profile: profile, seed: seed, clock: clock)
+        let cassette = try Playback.load(name, from: filePath)
+        return try await replay(
+            [cassette], playback, profile: profile, seed: seed, clock: clock, filePath: filePath)
     }
 
     private static func replay(
-        _ cassettes: [URL], _ playback: Playback, profile: FaultProfile?, seed: UInt64, clock: SimClock
+        _ cassettes: [Cassette], _ playback: Playback, profile: FaultProfile?, seed: UInt64, clock: SimClock,
+        filePath: String
     ) async throws -> PushSim {
-        let read: [Cassette]
-        do {
-            read = try cassettes.map { try CassetteStore.load($0.path) }
-        } catch {
-            throw PushSimError("\(error)")
-        }
-        let (tape, chosen) = (CassetteTape(read), playback.settings)
+        let (tape, chosen) = (CassetteTape(cassettes), playback.settings)
         return try await start(
-            profile: profile, seed: seed, seedName: "default", clock: clock, options: [:],
+            profile: profile, seed: seed, seedName: "default", clock: clock, options: [:], filePath: filePath,
             makePlayer: { CassettePlayer(tape, chosen) })
     }
 
@@ -142,8 +141,8 @@ public final class PushSim: Sendable {
 
     /// Replaces the running profile, or with nil takes it away.
     /// - Throws: `PushSimError` with every mistake in the profile; the old one stays then.
-    public func setProfile(_ profile: FaultProfile?) throws {
-        let read = try profile?.read()
+    public func setProfile(_ profile: FaultProfile?, filePath: String = #filePath) throws {
+        let read = try profile?.read(from: filePath)
         service.defaultScope.run { world in
             world.decider = read.map { FaultEngine($0, now: world.clock.now) }
         }
@@ -277,46 +276,6 @@ public struct SimClock: Hashable, Sendable {
             throw PushSimError("\"\(start)\" is no RFC 3339 time such as 2026-01-01T00:00:00Z")
         }
         return .frozen(at: instant)
-    }
-}
-
-/// A fault profile by its name or its text.
-public struct FaultProfile: Hashable, Sendable, ExpressibleByStringLiteral {
-    private enum Source: Hashable, Sendable {
-        case named(String)
-        case text(String)
-    }
-
-    private let source: Source
-
-    /// One of the shipped profiles.
-    public static func named(_ name: String) -> FaultProfile { FaultProfile(source: .named(name)) }
-
-    /// A profile's JSON5 text.
-    public static func json5(_ text: String) -> FaultProfile { FaultProfile(source: .text(text)) }
-
-    private init(source: Source) { self.source = source }
-
-    /// One of the shipped profiles.
-    public init(stringLiteral name: String) { self = .named(name) }
-
-    func read() throws(PushSimError) -> Profile {
-        let bytes: [UInt8]
-        switch source {
-        case .text(let text): bytes = Array(text.utf8)
-        case .named(let name):
-            guard let shipped = ShippedProfiles.text(name) else {
-                throw PushSimError(
-                    "There is no profile \"\(name)\".\(Suggestion.text(name, ShippedProfiles.names)) Shipped are: "
-                        + ShippedProfiles.names.joined(separator: ", ") + ".")
-            }
-            bytes = shipped
-        }
-        do throws(ProfileError) {
-            return try ProfileReader.read(bytes, Vocabulary(Service.allBackends))
-        } catch {
-            throw PushSimError(error.description)
-        }
     }
 }
 

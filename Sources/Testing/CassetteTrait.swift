@@ -58,11 +58,5 @@ public func withCassette(
                 "Nobody asked for \(sim.leftovers.joined(separator: ", "))", sourceLocation: sourceLocation)
         }
     }
-    do {
-        try await PushSim.$running.withValue(sim) { try await body() }
-    } catch {
-        await sim.stop()
-        throw error
-    }
-    await sim.stop()
+    try await sim.run(body)
 }

@@ -1,12 +1,16 @@
 """The command line of the built binary: its help screens as text, and a log that nobody reads any more.
 usage: command.py PATH-TO-PUSHSIM [--update]"""
+import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
+
+from binary import call, serving
 
 BINARY = sys.argv[1]
 SCREENS = pathlib.Path(__file__).with_name("help.txt")
@@ -52,9 +56,49 @@ def log_reader_leaves():
     check(server.wait(20) == 0, "the server ended with", server.returncode)
 
 
+def configuration():
+    """The configuration file (options.md): each of its keys acts, and a mistake is named with its place."""
+    with tempfile.TemporaryDirectory() as work:
+        path = f"{work}/pushsim.json5"
+
+        def write(text):
+            pathlib.Path(path).write_text(text)
+
+        write("""{
+            options: { "ntm.bodyStyle": "stringified", "fluxer.rateLimits": "off" }, // and a comment
+            accounts: [{ id: "900", name: "Ada", sessions: ["flx_ada"] }],
+            devices: [{ account: "900", platform: "ios_apns", token: "abcd" }],
+            templates: { "ntm.apns": { who: "{{to_routing_id}}", text: "<{{userdata}}|{{room_id}}>", aps: "{{aps}}", n: [1.50] } },
+            profile: "calm", seed: 7, delivery: { routes: { "push.example.org": "http://127.0.0.1:9" } },
+        }""")
+        with serving(BINARY, "--config", path, "--clock", "frozen") as url:
+            made = call(url, "POST", "/v1/subscriber", {"proto": "apns", "token": "t", "app_domain": "a.b"}, "Bearer x")
+            check(isinstance(made, str) and len(json.loads(made)["id"]) == 24, "ntm.bodyStyle", made)
+            subscriber = json.loads(made)["id"]
+            call(url, "POST", f"/v1/subscription/subscriber/{subscriber}/topic/a.b/chat/me", b"", "Bearer x")
+            call(url, "POST", "/__pushsim/ntm/notifications",
+                 {"topic": "a.b/chat/me", "type": "chat", "room_id": "r1", "userdata": {"x": "{{room_id}}"}})
+            got = call(url, "GET", "/__pushsim/inbox?token=t")["deliveries"][0]["dictionary"]
+            check(got == {"who": "me", "text": '<{"x":"{{room_id}}"}|r1>', "aps": got["aps"], "n": [1.5]}
+                  and isinstance(got["aps"], dict), "the template gives", got)
+            devices = call(url, "POST", "/__pushsim/fluxer/notifications", {"channel_id": "1", "title": "a", "body": "b"})
+            check([d["transport"] for d in devices["deliveries"]] == ["apns"], "devices", devices)
+            check(call(url, "GET", "/__pushsim/profile")["name"] == "calm", "profile")
+        for text, wanted in [
+                ("{\n  optoins: {} }", '2:3: unknown key "optoins". Did you mean "options"?'),
+                ('{ options: { "ntm.bodyStile": "pair" } }', '1:14: '), ('{ options: { "ntm.bodyStyle": "pear" } }', "1:14: "),
+                ("{ seed: -1 }", "1:9: seed"), ("{ templates: { fcm: {} } }", "1:16: "), ("{ seed: 1, seed: 2 }", "1:12: "),
+                ('{ delivery: { routes: { a: "http://10.0.0.1:80" } } }', "1:28: a route is http://"),
+                ('{ profile: "no-such" }', "no-such"), ("{ seed: 1", "1:10: "), ("[]", "1:1: ")]:
+            write(text)
+            run = subprocess.run([BINARY, "serve", "--port", "0", "--config", path], capture_output=True, timeout=20)
+            check(run.returncode == 1 and wanted in run.stderr.decode() and not run.stdout, text, "is told as", run)
+
+
 text = screens()
 if "--update" in sys.argv:
     SCREENS.write_text(text)
 check(SCREENS.read_text() == text, "the help screens are not those of help.txt: look at them, then run with --update")
 log_reader_leaves()
+configuration()
 print(f"command: {text.count('$ pushsim')} help screens as written, the log's reader may leave")

@@ -286,6 +286,20 @@ struct NTMTests {
         #expect(try await sim.send("POST", "/v1/subscriber", good).code == "NTM-0004")
     }
 
+    @Test(
+        "A scripted status without a body has the service's code: NTM-0006 for 5xx, else the status",
+        arguments: [
+            (500, "NTM-0006"), (503, "NTM-0006"), (404, "HTTP-404"), (429, "HTTP-429"), (452, "HTTP-452"),
+        ])
+    func scripted(_ status: Int, _ code: String) async throws {
+        let sim = PushSim.current
+        try sim.setProfile(.json5("{ rules: [ { then: { status: \(status) } } ] }"))
+        let answer = try await sim.send("POST", "/v1/subscriber", good)
+        #expect(answer.status == status && answer.code == code)
+        #expect(answer.fields.first("Access-Control-Allow-Origin")?.text == "*")
+        #expect(answer.fields.first("Trace-Id") != nil)
+    }
+
     @Test("A token whose scopes do not cover the call is NTM-0002")
     func scopes() async throws {
         let sim = PushSim.current

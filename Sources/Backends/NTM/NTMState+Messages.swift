@@ -173,26 +173,23 @@ enum APNsMessage {
             for member in values.members ?? [] where text.utf8.elementsEqual("{{\(member.name)}}".utf8) {
                 return member.value
             }
-            var filled = Array(text.utf8)
-            for member in values.members ?? [] {
-                let value = member.value.string ?? member.value.description
-                filled = replace(Array("{{\(member.name)}}".utf8), with: Array(value.utf8), in: filled)
-            }
-            return .text(filled)
+            return .text(fill(Array(text.utf8), values))
         default: return template
         }
     }
 
-    private static func replace(_ wanted: [UInt8], with value: [UInt8], in text: [UInt8]) -> [UInt8] {
+    /// In one pass: what a value brings along is not filled in turn.
+    private static func fill(_ text: [UInt8], _ values: JSON) -> [UInt8] {
         var out: [UInt8] = []
-        var index = 0
-        while index < text.count {
-            if text[index...].starts(with: wanted) {
-                out += value
-                index += wanted.count
+        var rest = text[...]
+        while let first = rest.first {
+            let found = values.members?.first { rest.starts(with: "{{\($0.name)}}".utf8) }
+            if let found {
+                out += (found.value.string ?? found.value.description).utf8
+                rest = rest.dropFirst(found.name.utf8.count + 4)
             } else {
-                out.append(text[index])
-                index += 1
+                out.append(first)
+                rest = rest.dropFirst()
             }
         }
         return out
