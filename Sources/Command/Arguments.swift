@@ -60,6 +60,9 @@ struct Arguments {
         }
     }
 
+    /// Those that were given, in order of the alphabet.
+    var names: [String] { values.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+
     func has(_ name: String) -> Bool { values[name] != nil }
 
     func last(_ name: String) -> String? { values[name]?.last }

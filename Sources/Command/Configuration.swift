@@ -18,8 +18,16 @@ enum Configuration {
         guard document.root.kind == .object else {
             throw at(document.root, path, "the configuration must be an object")
         }
+        try refuseDuplicates(document.root, path)
         for member in document.root.members { try apply(member, path, &settings) }
         try People.read(document.root, path, &settings)
+    }
+
+    /// A name that stands twice has no agreed value.
+    private static func refuseDuplicates(_ value: JSONValue, _ path: String) throws(Finding) {
+        if let twice = value.firstDuplicate { throw at(twice.key, path, "\"\(twice.name)\" stands twice") }
+        for member in value.members { try refuseDuplicates(member.value, path) }
+        for element in value.elements { try refuseDuplicates(element, path) }
     }
 
     private static func apply(
@@ -55,7 +63,10 @@ enum Configuration {
             guard let seed = value.int, seed >= 0 else { throw at(value, path, "seed must be a whole number from 0") }
             settings.seed = UInt64(seed)
         case "hosts":
-            settings.hostNames = value.elements.compactMap(\.stringBytes)
+            for name in value.elements {
+                guard let bytes = name.stringBytes, !bytes.isEmpty else { throw at(name, path, "a host is a name") }
+                settings.hostNames.append(bytes)
+            }
         case "accounts", "devices": break
         case "delivery": settings.deliveryRoutes = try routes(value, path)
         default:
@@ -74,10 +85,18 @@ enum Configuration {
                 throw at(member.key, path, "unknown key \"\(member.name)\". Known: routes.")
             }
             for route in member.value.members {
-                guard let url = route.value.string, let (host, port) = Remote.address(url) else {
-                    throw at(route.value, path, "a route is http:// with an address of loopback and a port")
+                guard let host = DeliveryRoute.host(route.name) else {
+                    throw at(
+                        route.key, path,
+                        "\"\(route.name)\" is no host that is delivered to: a name such as push.example.org, without "
+                            + "scheme, port or path")
                 }
-                found[ByteKey(Array(route.name.lowercased().utf8))] = DeliveryRoute(host: host, port: port)
+                guard let url = route.value.string, let (address, port, rest) = Remote.address(url),
+                    rest.isEmpty || rest == "/"
+                else {
+                    throw at(route.value, path, "a route is http:// with an address of loopback and a port, no path")
+                }
+                found[host] = DeliveryRoute(host: address, port: port)
             }
         }
         return found

@@ -15,7 +15,7 @@ enum Main {
             try dispatch(words)
             return 0
         } catch let error as UsageError {
-            Files.error("Error: \(error.message)\nSee 'pushsim\(error.verb.map { " \($0)" } ?? "") --help'.\n")
+            Files.error("Error: \(error.message) See 'pushsim\(error.verb.map { " \($0)" } ?? "") --help'.\n")
             return 2
         } catch let finding as Finding {
             Files.error("Error: \(finding.message)\n")

@@ -32,7 +32,7 @@ enum VerifyVerb {
         case 422:
             if arguments.has("json") { Files.out(response.body.text) }
             throw Finding(message: describe(answer))
-        default: throw Finding(message: answer["error"]?["message"]?.string ?? "the server answered \(response.status)")
+        default: throw Finding(message: response.problem())
         }
     }
 

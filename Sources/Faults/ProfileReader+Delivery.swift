@@ -48,6 +48,10 @@ extension ProfileReader {
             mistake(value, "\"\(text)\" concerns header fields: write headers: \"\(text)\"")
             return nil
         }
+        if let how = RecordFault.sequences.first(where: { $0.id == text })?.how {
+            mistake(value, "\"\(text)\" is no record but a course of events: write \(how)")
+            return nil
+        }
         let known = RecordFault.all.flatMap { [$0.id, $0.name] }
         mistake(
             value, "unknown record fault \"\(text)\".\(Suggestion.text(text, known)) `pushsim faults` lists them.")
@@ -62,6 +66,11 @@ extension ProfileReader {
         }
         guard let fault = HeaderFault.find(text) else {
             let known = HeaderFault.all.map(\.id)
+            let variants = known.filter { $0.hasPrefix("\(text).") }
+            if !variants.isEmpty {
+                mistake(value, "\"\(text)\" has variants: say which of \(variants.joined(separator: ", "))")
+                return
+            }
             mistake(
                 value,
                 "unknown header fault \"\(text)\".\(Suggestion.text(text, known)) Known: \(known.joined(separator: ", "))."

@@ -133,7 +133,24 @@ package struct JSONValue: Sendable {
         }
     }
 
-    package var string: String? { stringBytes.map { String(decoding: $0, as: UTF8.self) } }
+    package var string: String? { stringBytes.map(Self.text) }
+
+    /// A lone surrogate becomes one U+FFFD, as it is one UTF-16 unit.
+    private static func text(_ bytes: [UInt8]) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var out: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == 0xED, index + 2 < bytes.count, bytes[index + 1] >= 0xA0 {
+                out += [0xEF, 0xBF, 0xBD]
+                index += 3
+            } else {
+                out.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
 
     /// Whether this is a string of exactly these bytes.
     package func equals(_ text: StaticString) -> Bool {

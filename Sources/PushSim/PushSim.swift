@@ -197,11 +197,14 @@ public final class PushSim: Sendable {
     ///   - url: `http`, an address of loopback and a port.
     /// - Throws: `PushSimError` for any other URL: nothing leaves loopback.
     public func route(_ host: String, to url: URL) throws {
-        guard url.scheme == "http", let target = url.host(), let port = url.port,
+        guard url.scheme == "http", let target = url.host(), let port = url.port, ["", "/"].contains(url.path),
             target == "localhost" || target == "::1" || target.hasPrefix("127.")
         else { throw PushSimError("A route is http:// with an address of loopback and a port, not \(url).") }
+        guard let key = DeliveryRoute.host(host) else {
+            throw PushSimError("\"\(host)\" is no host that is delivered to: a name such as push.example.org.")
+        }
         service.defaultScope.run { world in
-            world.deliveryRoutes[ByteKey(Array(host.lowercased().utf8))] = DeliveryRoute(host: target, port: port)
+            world.deliveryRoutes[key] = DeliveryRoute(host: target, port: port)
         }
     }
 

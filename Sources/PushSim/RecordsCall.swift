@@ -98,10 +98,11 @@ struct RecordsCall {
                     return (world.draws, world.recordsMade)
                 }
             }
-        let key = [Digest.sha256(body)]
+        let isRepeated = fault?.id == RecordFault.repeatedNonce.id
+        let key = [isRepeated ? receiver.publicKey : Digest.sha256(body)]
         if let fault {
             var forge = RecordForge(receiver) { purpose, number in
-                draws.octets(purpose, key, index: index << 8 | number)
+                draws.octets(purpose, key, index: (isRepeated ? 0 : index) << 8 | number)
             }
             forge.device = device
             forge.previous = previous

@@ -124,6 +124,8 @@ package struct WireFaults: Hashable, Sendable {
     package var missingLastChunk = false
     package var contentLength: Length?
     package var bothLengths = false
+    /// As it may be: in two chunks and the last.
+    package var isChunked = false
     /// So many random octets instead of a message.
     package var garbage: Int?
     package var statusLine: [UInt8]?

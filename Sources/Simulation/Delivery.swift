@@ -25,6 +25,8 @@ package final class Delivery: @unchecked Sendable {
     package var subscriber: [UInt8]?
     package var deviceID: [UInt8]?
     package var topic: [UInt8]?
+    /// Of the device, where its backend has such.
+    package var platform: String?
     /// Seconds that the push service may keep it.
     package var timeToLive = 0
 
@@ -64,6 +66,7 @@ package final class Delivery: @unchecked Sendable {
         copy.subscriber = subscriber
         copy.deviceID = deviceID
         copy.topic = topic
+        copy.platform = platform
         copy.timeToLive = timeToLive
         copy.rules = rules
         copy.fault = fault
@@ -79,6 +82,7 @@ package final class Delivery: @unchecked Sendable {
             "body_base64": .string(Base64.encode(body, .standard)),
         ]
         entry.set("dictionary", dictionary ?? .null)
+        if let platform { entry.set("platform", .string(platform)) }
         if let relayed { entry.set("relay", relayed(body)) }
         entry.set("plaintext", plaintext.map { .text($0) } ?? .null)
         entry.set("topic", topic.map { .text($0) } ?? .null)

@@ -24,6 +24,7 @@ package struct HeaderFault: Sendable {
             fields("H07.padded", "a Topic with =", "Topic", ["YWJj="]),
             wire("H08.high", "Content-Length one too high") { $0.contentLength = .off(1) },
             wire("H08.low", "Content-Length one too low") { $0.contentLength = .off(-1) },
+            wire("H09.chunked", "sent in chunks") { $0.isChunked = true },
             fields("H09.expect", "Expect: 100-continue", "Expect", ["100-continue"]),
             fields("H10.missing", "Content-Type missing", "Content-Type", []),
             fields("H10.json", "Content-Type application/json", "Content-Type", ["application/json"]),

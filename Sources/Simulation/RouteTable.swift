@@ -57,13 +57,27 @@ package struct RouteTable: Sendable {
 
     /// The route, or nil where the path leads nowhere.
     package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
-        match(head.bytes, head.method, head.bytes, path)
+        Self.readsAsGet(match(head.bytes, head.method, head.bytes, path), head.slice(head.method)) { method in
+            match(method, .init(0, method.count), head.bytes, path)
+        }
     }
 
     /// The same for a path that is not as it came.
     package func match(method: [UInt8], path: [UInt8]) -> RouteMatch? {
-        match(method, .init(0, method.count), path, .init(0, path.count))
+        let own = match(method, .init(0, method.count), path, .init(0, path.count))
+        return Self.readsAsGet(own, method) { match($0, .init(0, $0.count), path, .init(0, path.count)) }
     }
+
+    /// A HEAD takes the route of GET (RFC 9110 section 9.3.2); the server leaves the body out.
+    private static func readsAsGet(
+        _ own: RouteMatch?, _ method: @autoclosure () -> [UInt8], _ again: ([UInt8]) -> RouteMatch?
+    ) -> RouteMatch? {
+        guard case .wrongMethod(let allowed) = own, allowed.contains("GET"), method() == head else { return own }
+        return again(get)
+    }
+
+    private static let head = Array("HEAD".utf8)
+    private static let get = Array("GET".utf8)
 
     private func match(
         _ methodBytes: [UInt8], _ method: RequestHead.Span, _ bytes: [UInt8], _ path: RequestHead.Span
@@ -77,6 +91,7 @@ package struct RouteTable: Sendable {
             }
             index += 1
         }
+        if allowed.contains("GET") { allowed.append("HEAD") }
         return allowed.isEmpty ? nil : .wrongMethod(allowed)
     }
 
@@ -108,6 +123,8 @@ package struct RouteTable: Sendable {
             }
             var stop = position
             while stop < end, bytes[stop] != Byte.slash { stop += 1 }
+            // What is empty is no id: the path is another.
+            if stop == position { return nil }
             if case .literal(let text) = segment {
                 guard bytes[position..<stop].elementsEqual(text) else { return nil }
             } else {

@@ -86,8 +86,21 @@ extension Scope {
         if let answer {
             return judge(parcel, answer.status, reason: answer.reason, retryAfter: answer.retryAfter)
         }
-        guard case .post(let endpoint) = parcel.destination else { return settle(parcel, .accepted) }
+        guard case .post(let endpoint) = parcel.destination else { return capture(parcel, faults) }
         post(parcel, endpoint, faults)
+    }
+
+    /// Into the inbox without a socket, unless it would not have got through one.
+    private func capture(_ parcel: Parcel, _ faults: DeliveryActions) {
+        guard faults.connection != nil || faults.wire != nil else { return settle(parcel, .accepted) }
+        let call = HTTPClient.Call(
+            host: "push.pushsim.example", port: 443, method: "POST", target: "/", fields: parcel.delivery.headers,
+            body: parcel.delivery.body)
+        switch CapturedSending.outcome(script(call, faults, parcel.delivery), of: call) {
+        case .arrived: settle(parcel, .accepted)
+        case .refused(let status): judge(parcel, status, reason: nil, retryAfter: nil)
+        case .failed(let failure): retry(parcel, status: nil, failure: failure.description, retryAfter: nil)
+        }
     }
 
     /// Header fields that a profile changes or leaves out.
@@ -109,11 +122,8 @@ extension Scope {
             guard let self else { return }
             switch result {
             case .success(let response):
-                let after = response.fields.first("retry-after").flatMap { decimalDigits($0) }
-                judge(
-                    parcel, response.status, reason: nil,
-                    retryAfter: after.map { Int64(min($0, 1 << 31)) * 1_000_000_000 })
-            case .failure(let failure): retry(parcel, status: nil, failure: "\(failure)", retryAfter: nil)
+                judge(parcel, response.status, reason: nil, retryAfter: retryAfter(response))
+            case .failure(let failure): retry(parcel, status: nil, failure: failure.description, retryAfter: nil)
             }
         }
         guard let origin = endpoint.origin else { return HTTPClient.send(call, on: home, heard) }
@@ -122,6 +132,13 @@ extension Scope {
             return heard(.failure(.unsent("a fault of the wire needs a route of delivery.routes")))
         }
         carrier.send(call, to: origin) { [home] result in home.submit { heard(result) } }
+    }
+
+    /// Seconds, or a date on the scope's clock (RFC 9110 section 10.2.3).
+    private func retryAfter(_ response: Response) -> Int64? {
+        guard let text = response.fields.first("retry-after") else { return nil }
+        if let seconds = decimalDigits(text) { return Int64(min(seconds, 1 << 31)) * 1_000_000_000 }
+        return HTTPDate.parse(text).map { max(0, $0 - now.floorDivided(by: 1_000_000_000)) * 1_000_000_000 }
     }
 
     /// What goes over the delivery's own connection where that is a fault.

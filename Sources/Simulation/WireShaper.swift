@@ -80,7 +80,11 @@ package struct WireShaper {
     private mutating func framed() -> Framing {
         guard hasBody else { return Framing(fields: [], body: []) }
         let length = HeaderField("Content-Length", String(body.count))
-        if faults.badChunkSize || faults.missingLastChunk || faults.bothLengths { return chunkedBody(length) }
+        if faults.badChunkSize || faults.missingLastChunk || faults.bothLengths {
+            end = .fin
+            return chunkedBody(length)
+        }
+        if faults.isChunked { return chunkedBody(length) }
         if let wanted = faults.contentLength {
             end = end == .keep ? .fin : end
             switch wanted {
@@ -99,8 +103,7 @@ package struct WireShaper {
         return Framing(fields: [length], body: body)
     }
 
-    private mutating func chunkedBody(_ length: HeaderField) -> Framing {
-        end = .fin
+    private func chunkedBody(_ length: HeaderField) -> Framing {
         var text: [UInt8] = []
         for half in [body.prefix(body.count / 2), body.suffix(body.count - body.count / 2)] where !half.isEmpty {
             text += Array((String(half.count, radix: 16) + "\r\n").utf8) + half + [13, 10]

@@ -173,6 +173,23 @@ package struct DeliveryRoute: Hashable, Sendable {
         self.host = host
         self.port = port
     }
+
+    /// A host as deliveries look for it; nil for what can never be found: a port, a path, a wildcard, or the host of the
+    /// built-in push service.
+    package static func host(_ text: String) -> ByteKey? {
+        let bytes = text.utf8.map(Byte.lowercased)
+        let isLiteral = bytes.first == 91 && bytes.last == 93
+        guard !bytes.isEmpty, bytes != PushEndpoint.host,
+            bytes.allSatisfy({ byte in
+                switch byte {
+                case 45, 46, 48...57, 95, 97...122, 128...: true
+                case 58, 91, 93: isLiteral
+                default: false
+                }
+            })
+        else { return nil }
+        return ByteKey(bytes)
+    }
 }
 
 /// What is under way of this scope, and who waits for it to be done.

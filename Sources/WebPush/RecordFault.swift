@@ -25,12 +25,31 @@ package struct RecordFault: Hashable, Sendable {
         }
     }
 
+    /// The sender's worst mistake: salt and key of each record of a device are the same (R10).
+    package static let repeatedNonce = RecordFault(
+        "R10", "repeatedNonce", nil, "the same salt and sender key as the device's other records of this fault")
+
+    /// The rows R that are a course of events: how a profile has them happen, and what a correct client does.
+    package static let sequences: [(id: String, about: String, how: String, client: String)] = [
+        ("R01", "the same record again", "duplicate: 2", "drops the second by its message id"),
+        (
+            "R02", "the same plaintext under a new salt and key", "duplicate: 2, fresh: true",
+            "shows one notification, rings one call"
+        ),
+        (
+            "R03", "a clear before its notification", "reorder: 2 on { side: \"delivery\" }",
+            "takes no harm, and shows what comes later"
+        ),
+        ("R04", "a ring that is over or too old", "ring: \"dead\" or ring: \"expired\"", "reports a call and ends it at once"),
+        ("R07", "a ring for another account", "ring: \"foreign\"", "reports a call and ends it at once"),
+    ]
+
     /// By id or name.
     package static func find(_ text: String) -> RecordFault? { table[text] }
 
     private static let table: [String: RecordFault] = {
         var table: [String: RecordFault] = [:]
-        for fault in all {
+        for fault in all + [repeatedNonce] {
             table[fault.id] = fault
             table[fault.name] = fault
         }

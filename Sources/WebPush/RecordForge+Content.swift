@@ -34,9 +34,11 @@ extension RecordForge {
             return with("\"title\":\"\\ud83c\"", json.bytes)
         case "C07": return [0xEF, 0xBB, 0xBF] + bytes
         case "C09": return Array(bytes.dropLast(2)) + (bytes.count == 2 ? [123] : [])
-        case "C10": return bytes + bytes
+        case "C10": return fits(bytes + bytes) ? bytes + bytes : bytes + Array("{}".utf8)
         case "C11": return bytes.dropLast() + [44, 125]
-        case "C17": return JSON.text(bytes).bytes
+        case "C17":
+            let text = JSON.text(bytes).bytes
+            return fits(text) ? text : JSON.text(small.bytes).bytes
         case "C18":
             json.remove([.member("type")])
             return with("\"type\":\"call_ring\",\"type\":\"notification_clear\"", json.bytes)
@@ -52,6 +54,9 @@ extension RecordForge {
         }
         return json.bytes
     }
+
+    /// Whether it goes into one record of 4096 octets: it must fail by its content, not by its frame.
+    private func fits(_ text: [UInt8]) -> Bool { text.count <= 4096 - 17 }
 
     /// An object's text with one more member in front.
     private func with(_ member: String, _ object: [UInt8]) -> [UInt8] {

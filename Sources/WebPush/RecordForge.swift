@@ -25,6 +25,7 @@ package struct RecordForge: Sendable {
         case 80: point(fault.id, plaintext)
         case 68: padding(fault.id, plaintext)
         case 67: content(fault.id, plaintext)
+        case 82: record(plaintext)
         default: transport(fault.id, plaintext)
         }
     }
@@ -72,10 +73,12 @@ package struct RecordForge: Sendable {
             salt: salt())
     }
 
+    var small: JSON { ["web_push": 8030, "title": "PushSim", "body": "", "data": .object([])] }
+
     /// The plaintext as an object; one that is none gives a small notification.
     func object(_ plaintext: [UInt8]) -> JSON {
         guard let root = try? JSONDocument(plaintext).root, root.kind == .object else {
-            return ["web_push": 8030, "title": "PushSim", "body": "", "data": .object([])]
+            return small
         }
         return JSON(root)
     }

@@ -2,7 +2,7 @@ import CPushSimSystem
 
 /// A small client for plain http: one request, one connection, one answer.
 package enum HTTPClient {
-    package enum Failure: Error, Hashable, Sendable {
+    package enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case refused
         case timeout
         case reset
@@ -11,6 +11,20 @@ package enum HTTPClient {
         case tls
         /// Nothing was sent.
         case unsent(String)
+
+        /// In words, as the journal has it.
+        package var description: String {
+            switch self {
+            case .refused: "refused"
+            case .timeout: "timeout"
+            case .reset: "reset"
+            case .dns: "dns"
+            case .tls: "tls"
+            case .malformed(let what): "malformed: \(what)"
+            case .unsent(let why): "unsent: \(why)"
+            case .system(let error): error.description
+            }
+        }
         case system(SystemError)
     }
 

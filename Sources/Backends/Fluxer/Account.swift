@@ -13,6 +13,10 @@ final class Account {
     var badgeCount = 0
     /// Devices that a push service has said are gone, and that have not come back.
     var gone: Set<[UInt8]> = []
+    /// The keys that a device had when its registration last went.
+    private var lastKeys: [ByteKey: (encryption: String, auth: String)] = [:]
+    /// Devices that have discarded what they could not decrypt, and whether they have unregistered since.
+    var undecryptable: [ByteKey: Bool] = [:]
 
     init(id: [UInt8], name: String? = nil, flags: [String] = []) {
         self.id = id
@@ -25,13 +29,11 @@ final class Account {
     /// Takes the place of one with the same id, else comes last.
     func add(_ registration: Registration) {
         let key = ByteKey(registration.deviceID)
+        let old = places[key].map { registrations[$0] }
+        let before = old.map(\.keys) ?? lastKeys[key]
+        registration.previousKeys =
+            before.flatMap { $0.encryption == registration.encryptionKey ? nil : $0 } ?? old?.previousKeys
         if let place = places[key] {
-            let old = registrations[place]
-            if let encryption = old.encryptionKey, let auth = old.authSecret, encryption != registration.encryptionKey {
-                registration.previousKeys = (encryption, auth)
-            } else {
-                registration.previousKeys = old.previousKeys
-            }
             registrations[place] = registration
         } else {
             places[key] = registrations.count
@@ -48,7 +50,11 @@ final class Account {
     }
 
     func removeAll(_ isUnwanted: (Registration) -> Bool) {
-        registrations.removeAll(where: isUnwanted)
+        registrations.removeAll { registration in
+            guard isUnwanted(registration) else { return false }
+            if let keys = registration.keys { lastKeys[ByteKey(registration.deviceID)] = keys }
+            return true
+        }
         places = [:]
         for (place, registration) in registrations.enumerated() { places[ByteKey(registration.deviceID)] = place }
     }

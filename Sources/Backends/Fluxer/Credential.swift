@@ -21,6 +21,9 @@ enum Credential: Hashable {
             self = token.starts(with: "flx_") ? (Self.isWellFormed(token) ? .session(token) : .refused) : .other
         } else if value.starts(with: "Bot ") {
             self = .other
+        } else if Self.schemes.contains(where: value.equalsIgnoringCase) {
+            // A scheme with nothing behind it: the client had no token.
+            self = .refused
         } else if value.contains(Byte.space) || value.contains(Byte.tab) {
             self = .refused
         } else if value.starts(with: "flx_") {
@@ -29,6 +32,8 @@ enum Credential: Hashable {
             self = strict ? .refused : .session(value)
         }
     }
+
+    private static let schemes: [[UInt8]] = ["Bearer", "Bot", "Admin", "Basic"].map { Array($0.utf8) }
 
     static func isWellFormed(_ token: [UInt8]) -> Bool {
         token.count == 40

@@ -4,7 +4,8 @@ import PushSimWire
 /// The URL of a push endpoint, taken apart.
 struct EndpointURL: Hashable, Sendable {
     enum Problem: Error, Hashable {
-        case notAURL
+        /// And what it fails by.
+        case notAURL(String)
         case notRoutable
     }
 
@@ -35,31 +36,47 @@ struct EndpointURL: Hashable, Sendable {
     /// - Parameter allowsPrivate: lets local endpoints in: plain http, private addresses, localhost.
     init(_ text: String, allowsPrivate: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
-        guard text.utf16.count <= 2048, let scheme = Self.scheme(bytes), scheme.isSecure || allowsPrivate,
-            !bytes.contains(35), bytes.allSatisfy({ $0 > 32 && $0 != 127 && $0 != 92 })
-        else { throw .notAURL }
+        guard let scheme = Self.scheme(bytes) else { throw .notAURL("it does not begin with https://") }
+        guard scheme.isSecure || allowsPrivate else { throw .notAURL("http is not https") }
+        guard text.utf16.count <= 2048 else { throw .notAURL("it is longer than 2048 characters") }
+        guard !bytes.contains(35) else { throw .notAURL("it has a fragment") }
+        guard bytes.allSatisfy({ $0 > 32 && $0 != 127 && $0 != 92 }) else {
+            throw .notAURL("it has a blank, a control character or a backslash")
+        }
         isSecure = scheme.isSecure
         let rest = bytes[scheme.length...]
         let authority = rest.prefix { $0 != Byte.slash && $0 != Byte.questionMark }
-        guard !authority.contains(64) else { throw .notAURL }
+        guard !authority.contains(64) else { throw .notAURL("it has userinfo") }
         let (rawHost, port) = try Self.split(authority)
         self.port = port ?? (scheme.isSecure ? 443 : 80)
-        guard let decoded = Percent.decode(rawHost), let host = Self.normal(decoded) else { throw .notAURL }
+        guard let decoded = Percent.decode(rawHost), let host = Self.normal(decoded) else {
+            throw .notAURL("its host is none")
+        }
         self.host = host
         try Self.check(host, allowsPrivate)
         let after = Array(rest.dropFirst(authority.count))
-        target = after.first == Byte.slash ? after : [Byte.slash] + after
+        target = Self.encoded(after.first == Byte.slash ? after : [Byte.slash] + after)
     }
+
+    /// As it may stand in a request line: what a URL cannot hold, letters of other scripts first, is percent-encoded.
+    private static func encoded(_ target: [UInt8]) -> [UInt8] {
+        guard target.contains(where: { $0 > 126 || raw.contains($0) }) else { return target }
+        return target.flatMap { byte in
+            byte > 126 || raw.contains(byte) ? Array("%\(String(byte, radix: 16, uppercase: true))".utf8) : [byte]
+        }
+    }
+
+    private static let raw = Array("\"<>^`{|}".utf8)
 
     private static func split(_ authority: ArraySlice<UInt8>) throws(Problem) -> (host: ArraySlice<UInt8>, port: Int?) {
         var host = authority
         var digits: ArraySlice<UInt8> = []
         if authority.first == 91 {
-            guard let end = authority.firstIndex(of: 93) else { throw .notAURL }
+            guard let end = authority.firstIndex(of: 93) else { throw .notAURL("its host is none") }
             host = authority[...end]
             let after = authority[(end + 1)...]
             if after.isEmpty { return (host, nil) }
-            guard after.first == Byte.colon else { throw .notAURL }
+            guard after.first == Byte.colon else { throw .notAURL("its host is none") }
             digits = after.dropFirst()
         } else if let colon = authority.firstIndex(of: Byte.colon) {
             host = authority[..<colon]
@@ -68,7 +85,7 @@ struct EndpointURL: Hashable, Sendable {
             return (host, nil)
         }
         if digits.isEmpty { return (host, nil) }
-        guard let port = decimalDigits(digits), port < 65_536 else { throw .notAURL }
+        guard let port = decimalDigits(digits), port < 65_536 else { throw .notAURL("its port is none") }
         return (host, port)
     }
 
@@ -97,16 +114,16 @@ struct EndpointURL: Hashable, Sendable {
     }
 
     private static func check(_ host: [UInt8], _ allowsPrivate: Bool) throws(Problem) {
-        if host.last == 46 { throw .notAURL }
+        if host.last == 46 { throw .notAURL("its host ends in a dot") }
         switch PublicAddress.kind(host) {
-        case .malformed: throw .notAURL
+        case .malformed: throw .notAURL("its host is no address")
         case .routable: return
         case .unroutable: if !allowsPrivate { throw .notRoutable }
         case .name:
             if allowsPrivate, host == Array("localhost".utf8) { return }
             guard host.contains(46), host.first != 46, !host.contains(Byte.colon),
                 !host.contains(91), !host.contains(93)
-            else { throw .notAURL }
+            else { throw .notAURL("its host has no dot") }
         }
     }
 }

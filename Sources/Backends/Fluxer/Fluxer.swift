@@ -60,7 +60,7 @@ package struct Fluxer: Backend {
             "A call-answering iOS device registers both ios_apns and ios_apns_voip, each with its own key pair."),
         Obligation(
             "fluxer.undecryptable",
-            "A client that cannot decrypt discards the record, shows nothing, and registers again with its keys."),
+            "A client that cannot decrypt discards the record, shows nothing, unregisters and registers again."),
         Obligation("fluxer.registerAgain", "After 404 or 410 removed a registration, register again."),
         Obligation("fluxer.missingMedia", "Media and icons may be missing; do not depend on them."),
         Obligation(
@@ -79,8 +79,11 @@ package struct Fluxer: Backend {
         }
         // The messages:send of FCM belongs to Sunbird.
         if isVersioned, !raw.starts(with: "/v1/projects/") { return .unknown }
-        return nil
+        return Self.unversioned.contains { raw.starts(with: $0) } ? .unknown : nil
     }
+
+    /// What is Fluxer's without `/v1` too.
+    private static let unversioned: [[UInt8]] = ["/users/", "/channels/", "/auth/"].map { Array($0.utf8) }
 
     /// A wrong method is as unknown as a wrong path here.
     private static func withoutMethods(_ match: RouteMatch) -> RouteMatch {

@@ -143,7 +143,7 @@ extension FluxerState {
             throw ControlError("caller_id and caller_name go together or not at all", path: "$.caller_id")
         }
         guard (0...1 << 50).contains(started ?? 0) else {
-            throw ControlError("must be milliseconds since 1970", path: "$.started_at_ms")
+            throw ControlError("must be milliseconds since 1970, up to 2^50", path: "$.started_at_ms")
         }
         let now = world.clock.now.floorDivided(by: 1_000_000)
         let startedAt = started.map(Int64.init) ?? now

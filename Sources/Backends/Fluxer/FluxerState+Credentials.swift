@@ -65,13 +65,12 @@ extension FluxerState {
 
     /// Counts the call; nil where it may go on.
     func limit(_ route: Fluxer.RouteName, _ caller: Caller, _ call: Call, _ world: inout World) -> Response? {
-        guard options.limits else { return nil }
         let (who, now) = (caller.who(call), world.clock.now)
         if options.globalBucket, let wait = limits.take(.global, who, now: now) {
             if case .known(_, let session) = caller { revoke(session) }
             return RateLimited.response(.global, wait: wait, now: now)
         }
-        guard let bucket = route.bucket else { return nil }
+        guard options.limits, let bucket = route.bucket else { return nil }
         let key = RateLimits.Key(bucket: bucket.name, who: who)
         if let until = penalties[key] {
             if now < until {

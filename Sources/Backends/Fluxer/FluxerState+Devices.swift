@@ -52,10 +52,10 @@ extension FluxerState {
         do throws(EndpointURL.Problem) {
             return try EndpointURL(text, allowsPrivate: options.allowsPrivate)
         } catch {
-            if error == .notRoutable {
+            switch error {
+            case .notRoutable:
                 form.problem(path, "The URL is not publicly routable.", code: FluxerError.unroutable)
-            } else {
-                form.problem(path, "This field must be an https URL.")
+            case .notAURL(let why): form.problem(path, "This field must be an https URL: \(why).")
             }
             return nil
         }
@@ -72,12 +72,28 @@ extension FluxerState {
             _ = try ReceiverKeys(
                 encryptionKey: Array(encryption.utf8), authSecret: Array("AAAAAAAAAAAAAAAAAAAAAA".utf8))
         } catch {
-            form.problem(paths.encryption, error.description)
+            form.problem(paths.encryption, Self.named(paths.encryption, error))
         }
-        if Base64.decode(Array(auth.utf8))?.count != 16 {
-            form.problem(paths.auth, "auth_secret is not 16 octets of base64url")
+        do throws(KeyError) {
+            _ = try ReceiverKeys(
+                encryptionKey: Self.someKey, authSecret: Array(auth.utf8))
+        } catch {
+            form.problem(paths.auth, Self.named(paths.auth, error))
         }
     }
+
+    /// An error of a key under the name that the field has here.
+    private static func named(_ path: String, _ error: KeyError) -> String {
+        let field = path.split(separator: ".").last.map(String.init) ?? path
+        for name in ["encryption_key", "auth_secret"] where error.description.hasPrefix(name) {
+            return field + error.description.dropFirst(name.count)
+        }
+        return error.description
+    }
+
+    /// A good key, of RFC 8291 section 5.
+    private static let someKey = Array(
+        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4".utf8)
 
     private static func features(_ head: RequestHead) -> [String] {
         head.values("x-fluxer-features").flatMap { $0.split(separator: Byte.comma) }
@@ -91,6 +107,10 @@ extension FluxerState {
 
     private func add(_ registration: Registration, _ account: Account, _ call: Int, _ world: inout World) {
         if account.gone.remove(registration.deviceID) != nil { met(.registerAgain, &world) }
+        if account.undecryptable[ByteKey(registration.deviceID)] == true {
+            account.undecryptable[ByteKey(registration.deviceID)] = nil
+            met(.undecryptable, &world)
+        }
         account.add(registration)
         guard registration.platform == .iosVoIP || registration.platform == .iosAPNs else { return }
         let voip = account.registrations.first { $0.platform == .iosVoIP && $0.appID == registration.appID }
@@ -112,7 +132,7 @@ extension FluxerState {
         try form.finish(options)
         if let platform = platform.flatMap(Registration.Platform.init(rawValue:)), let token {
             let environment = environment ?? Registration.usualEnvironment(platform)
-            account.remove(Registration.deviceID(platform.rawValue, appID, environment, token))
+            unregister(Registration.deviceID(platform.rawValue, appID, environment, token), account)
         }
         return success()
     }
@@ -137,9 +157,14 @@ extension FluxerState {
     ) throws(FluxerError) -> Response {
         let id = parameters.first.map(Array.init) ?? []
         if let registration = account.registration(id), (registration.platform == .web) == isWeb {
-            account.remove(id)
+            unregister(id, account)
         }
         return success()
+    }
+
+    private func unregister(_ id: [UInt8], _ account: Account) {
+        account.remove(id)
+        if account.undecryptable[ByteKey(id)] != nil { account.undecryptable[ByteKey(id)] = true }
     }
 
     // MARK: browsers
@@ -169,7 +194,7 @@ extension FluxerState {
     private func browser(
         _ form: inout Form, _ session: [UInt8], _ call: Call
     ) throws(FluxerError) -> Registration {
-        let endpoint = form.text("endpoint", 2048, isRequired: true)
+        let endpoint = form.text("endpoint", 4096, isRequired: true)
         var keys: (encryption: String?, auth: String?) = (nil, nil)
         if var inner = form.form("keys") {
             keys.encryption = inner.text("p256dh", 1024, isRequired: true, at: "keys.p256dh")

@@ -52,13 +52,18 @@ extension FluxerState {
     }
 
     func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {
-        let isBroken = delivery.fault != nil
+        // Only what fails before its content counts: the keys are wrong, or the record is.
+        let stage = delivery.fault.flatMap { RecordFault.find($0) }?.stage
         switch (delivery.kind, did) {
         case ("ring", .rang): noteRang(delivery, &world)
         case ("ring", .ended): met(.oneCall, &world)
-        case (_, .discarded): if isBroken { met(.undecryptable, &world) }
+        case (_, .discarded):
+            guard let stage, stage != .content, let id = delivery.deviceID,
+                let account = delivery.account.flatMap({ accounts[ByteKey($0)] })
+            else { return }
+            account.undecryptable[ByteKey(id)] = false
         case (_, .shown):
-            if isBroken {
+            if let stage, stage != .content {
                 return broken(.undecryptable, 0, "\(delivery.name) cannot be opened, and was shown.", &world)
             }
             let payload = delivery.plaintext.flatMap { try? JSONDocument($0).root }

@@ -49,6 +49,11 @@ final class Registration {
             platform == .web ? Self.digest(token) : Self.deviceID(platform.rawValue, appID, environment, token)
     }
 
+    var keys: (encryption: String, auth: String)? {
+        guard let encryptionKey, let authSecret else { return nil }
+        return (encryptionKey, authSecret)
+    }
+
     var isWebPush: Bool { encryptionKey != nil }
 
     var transport: String { isWebPush ? "webpush" : platform == .iosAPNs ? "apns" : "fcm" }

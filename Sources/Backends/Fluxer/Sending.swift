@@ -25,6 +25,7 @@ struct Sending: Sendable {
         delivery.account = account.id
         delivery.deviceID = registration.deviceID
         delivery.topic = Array(message.channelID.utf8)
+        delivery.platform = registration.platform.rawValue
         let isRing = message.kind == "ring"
         delivery.timeToLive = isRing ? 0 : message.kind == "clear" && !registration.isWebPush ? 3600 : 86_400
         let plan = RetryPlan(
@@ -102,7 +103,7 @@ struct Sending: Sendable {
         _ delivery: Delivery, _ plaintext: [UInt8], _ target: RecordTarget, _ shaping: Shaping
     ) -> Bool {
         guard let receiver = receiver(target.keys),
-            let body = body(plaintext, receiver, target, key(delivery), shaping)
+            let body = body(plaintext, receiver, target, key(delivery, plaintext, shaping), shaping)
         else { return false }
         delivery.plaintext = plaintext
         delivery.body = body
@@ -119,11 +120,13 @@ struct Sending: Sendable {
         return true
     }
 
-    /// What salt and sender key are drawn by: a device and a message; each sending and each fresh copy counts on.
-    private func key(_ delivery: Delivery) -> [[UInt8]] {
-        [
+    /// What salt and sender key are drawn by: device, message and plaintext, so that nothing else is ever encrypted
+    /// under the same; each sending and each fresh copy counts on. The fault R10 is just that mistake.
+    private func key(_ delivery: Delivery, _ plaintext: [UInt8], _ shaping: Shaping) -> [[UInt8]] {
+        if shaping.actions.record?.id == RecordFault.repeatedNonce.id { return [delivery.deviceID ?? []] }
+        return [
             delivery.deviceID ?? [], Array(delivery.kind.utf8), Array(message.channelID.utf8),
-            Array(message.messageID.utf8), Array(String(turn).utf8),
+            Array(message.messageID.utf8), Array(String(turn).utf8), Digest.sha256(plaintext),
         ]
     }
 
