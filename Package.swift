@@ -109,7 +109,12 @@ let package = Package(
                 "PushSimRecorder", "PushSimTesting", "PushSimCassettes", "PushSim", "PushSimWire", "PushSimJSONText",
                 "CPushSimSystem",
             ]),
-        tests("PushSim", ["PushSimTesting", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults"]),
+        tests(
+            "PushSim",
+            [
+                "PushSimTesting", "PushSim", "PushSimWire", "PushSimJSONText", "PushSimWebPush", "PushSimFaults",
+                "PushSimSimulation",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

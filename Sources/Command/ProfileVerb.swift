@@ -13,7 +13,7 @@ enum ProfileVerb {
         }
         let files = Array(arguments.rest.dropFirst())
         switch what {
-        case "check": try check(files)
+        case "check": try check(files, arguments.has("json"))
         case "explain": try explain(files, arguments)
         case "list": try list(arguments)
         default:
@@ -42,17 +42,22 @@ enum ProfileVerb {
         }
     }
 
-    private static func check(_ files: [String]) throws {
+    private static func check(_ files: [String], _ isJSON: Bool) throws {
         if files.isEmpty { throw UsageError(message: "Name the files to check.", verb: "profile") }
         var findings: [String] = []
+        var rows: [JSON] = []
         for file in files {
             do throws(Finding) {
                 let profile = try load(file)
-                Files.out("\(file): good, \(profile.rules.count) rules\n")
+                rows.append(["file": .string(file), "rules": .int(profile.rules.count), "mistakes": .array([])])
+                if !isJSON { Files.out("\(file): good, \(counted(profile.rules.count, "rule", "rules"))\n") }
             } catch {
+                let lines = error.message.split(separator: "\n").map { JSON.string(String($0)) }
+                rows.append(["file": .string(file), "rules": .null, "mistakes": .array(lines)])
                 findings.append(error.message)
             }
         }
+        if isJSON { Files.out(JSON.array(rows).description + "\n") }
         if !findings.isEmpty { throw Finding(message: findings.joined(separator: "\n")) }
     }
 
@@ -79,12 +84,14 @@ enum ProfileVerb {
             for outcome in engine.explain(index, key: arguments.last("key") ?? "", calls: calls, draws: draws) {
                 var row: JSON = ["rule": .string(rule.id), "call": .int(outcome.call), "fires": .bool(outcome.fires)]
                 if let draw = outcome.draw { row.set("draw", .number(String(draw))) }
+                let delay = outcome.delay.map { "\(Double($0) / 1_000_000)ms" }
+                if let delay { row.set("delay", .string(delay)) }
                 rows.append(row)
                 if arguments.has("json") { continue }
                 let draw = outcome.draw.map { "  (drew \($0))" } ?? ""
                 Files.out(
                     Help.pad(rule.id, 16) + Help.pad("call \(outcome.call)", 10)
-                        + (outcome.fires ? "fires" : "lets it pass") + draw + "\n")
+                        + (outcome.fires ? "fires" : "lets it pass") + (delay.map { " after \($0)" } ?? "") + draw + "\n")
             }
         }
         if arguments.has("json") { Files.out(JSON.array(rows).description + "\n") }

@@ -69,12 +69,14 @@ package final class FaultEngine: Decider {
                 let running = self.rules[entry.rule]
                 guard entry.isBare || running.matches(call) && running.mayHold(call, elapsed), isOpen else { continue }
                 let key = running.key(call)
-                let outcome = running.holds(key, elapsed, states, own(draws))
+                let draws = own(draws)
+                let outcome = running.holds(key, elapsed, states, draws)
                 guard outcome.holds else { continue }
                 fire(running, key)
                 rules.append(running.rule.id)
                 draw = draw ?? outcome.draw
-                actions.merge(running.rule.then)
+                actions.merge(
+                    running.rule.then, Chance(draws, rule: running.rule.id, key: key, call: running.number(key)))
                 isOpen = running.rule.continues
             }
         }
@@ -122,7 +124,9 @@ package final class FaultEngine: Decider {
             fire(running, key)
             var fired = decision ?? DeliveryDecision()
             fired.rules.append(running.rule.id)
-            fired.actions.merge(isRetry ? actions.ofAttempt : actions)
+            fired.actions.merge(
+                isRetry ? actions.ofAttempt : actions,
+                Chance(draws, rule: running.rule.id, key: key, call: running.number(key)))
             decision = fired
             isOpen = running.rule.continues
         }
@@ -141,20 +145,33 @@ package final class FaultEngine: Decider {
 
     // MARK: explaining
 
-    /// The outcomes of the first calls that a rule's `on` matches under one key.
-    package func explain(
-        _ index: Int, key: String, calls: Int, draws: Draws
-    ) -> [(call: Int, fires: Bool, draw: Double?)] {
+    package struct Outcome: Sendable {
+        package let call: Int
+        package let fires: Bool
+        package let draw: Double?
+        /// Nanoseconds that the answer waits, where the rule delays it.
+        package let delay: Int64?
+    }
+
+    /// The outcomes of the first calls that a rule's `on` matches under one key, where no earlier rule decides.
+    package func explain(_ index: Int, key: String, calls: Int, draws: Draws) -> [Outcome] {
         let rule = profile.rules[index]
+        let key = Array(key.utf8)
         var firings = 0
-        return (1...max(1, calls)).map { call in
-            if let times = rule.when.times, firings >= times { return (call, false, nil) }
+        return (0..<calls).map { number in
+            let call = number + 1
+            if let times = rule.when.times, firings >= times {
+                return Outcome(call: call, fires: false, draw: nil, delay: nil)
+            }
             let moment = Moment(
-                rule: rule.id, key: Array(key.utf8), call: call, callsInWindow: call, elapsed: rule.when.after ?? 0,
+                rule: rule.id, key: key, call: call, callsInWindow: call, elapsed: rule.when.after ?? 0,
                 states: [:], draws: draws)
             let outcome = moment.holds(rule.when)
             if outcome.holds { firings += 1 }
-            return (call, outcome.holds, outcome.draw)
+            let chance = Chance(draws, rule: rule.id, key: key, call: call)
+            return Outcome(
+                call: call, fires: outcome.holds, draw: outcome.draw,
+                delay: outcome.holds ? rule.then.delay?.draw(chance) : nil)
         }
     }
 }

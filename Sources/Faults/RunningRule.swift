@@ -210,6 +210,9 @@ final class RunningRule {
         counter.callsInWindow += 1
     }
 
+    /// Which call of the key the last one was.
+    func number(_ key: [UInt8]) -> Int { isUnkeyed ? only.calls : counters[ByteKey(key)]?.calls ?? 0 }
+
     func fire(_ key: [UInt8]) {
         if isUnkeyed { only.firings += 1 } else { counters[ByteKey(key), default: Counter()].firings += 1 }
     }

@@ -198,7 +198,7 @@ package final class Service: RequestHandler {
             let entry: JournalEntry
             if let announced {
                 entry = announced
-                call.index = entry.index
+                call.goesOn(entry.call)
                 entry.call = call
             } else {
                 entry = open(call, scope, exchange, &world)
@@ -231,6 +231,7 @@ package final class Service: RequestHandler {
         let announced = exchange.context as? JournalEntry
         let (entry, faulty): (JournalEntry, WireScript?) = scope.run { world in
             let entry = announced ?? open(call, scope, exchange, &world)
+            if announced != nil { call.goesOn(entry.call) }
             entry.call = call
             entry.isStubbed = true
             if !entry.isDecided { world.decide(entry) }
@@ -296,8 +297,7 @@ package final class Service: RequestHandler {
         let state = state(call, world)
         if let what = actions.lose { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }
-        let key = [Array((entry.decision?.rules.first ?? "").utf8), Array(String(call.number).utf8)]
-        let wait = actions.delay?.draw(world.draws, key) ?? 0
+        let wait = actions.delay.flatMap { delay in actions.delayChance.map { delay.draw($0) } } ?? 0
         let isBeforeBody = actions.delay?.isBeforeBody ?? false
         var script: WireScript
         if let connection = actions.connection, connection.isSilent {
@@ -305,7 +305,7 @@ package final class Service: RequestHandler {
         } else {
             let answer = faulty(actions, state, call, &world)
             if actions.wire != nil || actions.connection != nil || isBeforeBody {
-                script = shaped(answer, entry, actions, key, isBeforeBody ? wait : 0, closes, &world)
+                script = shaped(answer, entry, actions, isBeforeBody ? wait : 0, closes, &world)
             } else if let own = answer.script {
                 script = recorded(own, answer, entry)
             } else {
@@ -361,8 +361,7 @@ package final class Service: RequestHandler {
     }
 
     private func shaped(
-        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ key: [[UInt8]], _ bodyWait: Int64,
-        _ cannotGoOn: Bool, _ world: inout World
+        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ bodyWait: Int64, _ cannotGoOn: Bool, _ world: inout World
     ) -> WireScript {
         let head = entry.call.head
         let closes = answer.closes || cannotGoOn || !head.keepAlive
@@ -372,9 +371,8 @@ package final class Service: RequestHandler {
         let isHead = head.equals(head.method, "HEAD")
         var shaper = WireShaper(
             startLine: response.startLine, fields: response.fields, body: isHead ? [] : response.body,
-            hasBody: response.mayHaveBody && !isHead, faults: actions.wire ?? WireFaults(), draws: world.draws,
-            key: key,
-            end: closes ? .fin : .keep)
+            hasBody: response.mayHaveBody && !isHead, faults: actions.wire ?? WireFaults(),
+            chance: actions.wireChance, end: closes ? .fin : .keep)
         let script = shaper.script(actions.connection, bodyWait: bodyWait)
         entry.answer = script.bytes
         entry.status = actions.wire?.garbage == nil ? response.status : nil

@@ -32,11 +32,15 @@ package struct Actions: Sendable {
     package var token: String?
     /// What is changed in a discovery document.
     package var discovery: JSON?
+    /// What the delay is drawn by.
+    package private(set) var delayChance: Chance?
+    /// What octets on the wire are drawn by.
+    package private(set) var wireChance: Chance?
 
     package init() {}
 
     /// Takes over what is not yet decided: of two rules that act, the earlier wins.
-    package mutating func merge(_ later: Actions) {
+    package mutating func merge(_ later: Actions, _ chance: Chance) {
         // A body belongs to the status it was given with.
         if status == nil, body == nil {
             body = later.body
@@ -44,12 +48,16 @@ package struct Actions: Sendable {
         }
         status = status ?? later.status
         reason = reason ?? later.reason
-        headers = headers ?? later.headers
+        var added: [HeaderField] = []
+        for field in later.headers ?? [] where !(headers ?? []).contains(where: { $0.isNamed(field.name) }) {
+            added.append(field)
+        }
+        if !added.isEmpty { headers = (headers ?? []) + added }
         retryAfter = retryAfter ?? later.retryAfter
         after = after || later.after
-        delay = delay ?? later.delay
+        if delay == nil, later.delay != nil { (delay, delayChance) = (later.delay, chance) }
         connection = connection ?? later.connection
-        wire = wire ?? later.wire
+        if wire == nil, later.wire != nil { (wire, wireChance) = (later.wire, chance) }
         mutate = mutate ?? later.mutate
         lose = lose ?? later.lose
         token = token ?? later.token

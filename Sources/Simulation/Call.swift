@@ -67,6 +67,12 @@ package final class Call: @unchecked Sendable {
         return try? Inflate.gzip(body, limit: limit)
     }
 
+    /// This is what a call that was announced by its head has become.
+    package func goesOn(_ announced: Call) {
+        index = announced.index
+        number = announced.number
+    }
+
     /// The same call with no more than `limit` octets of its body.
     func capped(_ limit: Int) -> Call {
         var request = request

@@ -3,7 +3,9 @@ import CPushSimSystem
 extension Delay {
     /// The wait for one call, in nanoseconds, rounded to whole microseconds: what differs between mathematical libraries
     /// is less than that.
-    package func draw(_ draws: Draws, _ key: [[UInt8]]) -> Int64 {
+    package func draw(_ chance: Chance) -> Int64 {
+        if case .fixed(let wait) = length { return wait }
+        let (draws, key) = (chance.draws, chance.parts)
         switch length {
         case .fixed(let wait): return wait
         case .uniform(let least, let most):

@@ -73,6 +73,8 @@ package struct DeliveryActions: Sendable {
     package var vapid: String?
     package var connection: ConnectionFault?
     package var wire: WireFaults?
+    /// What octets on the wire are drawn by.
+    package private(set) var wireChance: Chance?
 
     package init() {}
 
@@ -87,7 +89,7 @@ package struct DeliveryActions: Sendable {
     }
 
     /// Takes over what is not yet decided: of two rules that act, the earlier wins.
-    package mutating func merge(_ later: DeliveryActions) {
+    package mutating func merge(_ later: DeliveryActions, _ chance: Chance) {
         answer = answer ?? later.answer
         record = record ?? later.record
         payload = payload ?? later.payload
@@ -99,7 +101,7 @@ package struct DeliveryActions: Sendable {
         reorder = reorder ?? later.reorder
         vapid = vapid ?? later.vapid
         connection = connection ?? later.connection
-        wire = wire ?? later.wire
+        if wire == nil, later.wire != nil { (wire, wireChance) = (later.wire, chance) }
         for change in later.headers where !headers.contains(where: { $0.name.equalsIgnoringCase(change.name) }) {
             headers.append(change)
         }

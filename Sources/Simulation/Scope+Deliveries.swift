@@ -151,8 +151,7 @@ extension Scope {
         }
         var shaper = WireShaper(
             startLine: call.startLine, fields: call.allFields, body: call.body, hasBody: true,
-            faults: faults.wire ?? WireFaults(), draws: run { $0.draws },
-            key: [Array(delivery.name.utf8), Array(String(delivery.attempts).utf8)], end: .keep)
+            faults: faults.wire ?? WireFaults(), chance: faults.wireChance, end: .keep)
         return shaper.script(faults.connection)
     }
 

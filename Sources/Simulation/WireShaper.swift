@@ -10,22 +10,20 @@ package struct WireShaper {
     /// Whether a body and its length may be sent at all.
     private let hasBody: Bool
     private let faults: WireFaults
-    private let draws: Draws
-    private let key: [[UInt8]]
+    /// What the random octets are drawn by.
+    private let chance: Chance?
     private var end: WireScript.End
 
-    /// - Parameter key: what the random octets are drawn by.
     package init(
-        startLine: [UInt8], fields: [HeaderField], body: [UInt8], hasBody: Bool, faults: WireFaults, draws: Draws,
-        key: [[UInt8]], end: WireScript.End
+        startLine: [UInt8], fields: [HeaderField], body: [UInt8], hasBody: Bool, faults: WireFaults, chance: Chance?,
+        end: WireScript.End
     ) {
         self.startLine = startLine
         self.fields = fields
         self.body = body
         self.hasBody = hasBody
         self.faults = faults
-        self.draws = draws
-        self.key = key
+        self.chance = chance
         self.end = end
     }
 
@@ -120,7 +118,7 @@ package struct WireShaper {
     private mutating func addToHead() {
         if let line = faults.statusLine { startLine = line + [13, 10] }
         for index in 0..<(faults.extraHeaders ?? 0) {
-            let value = draws.hex("wire header", key, index: index, count: 16)
+            let value = chance.map { $0.draws.hex("wire header", $0.parts, index: index, count: 16) } ?? []
             fields.append(HeaderField(Array("X-Extra-\(index + 1)".utf8), value))
         }
         if let count = faults.headerBytes {
@@ -129,10 +127,12 @@ package struct WireShaper {
     }
 
     private func random(_ count: Int) -> [UInt8] {
+        guard let chance else { return [] }
+        let parts = chance.parts
         var octets: [UInt8] = []
         var index = 0
         while octets.count < count {
-            octets += draws.octets("wire garbage", key, index: index)
+            octets += chance.draws.octets("wire garbage", parts, index: index)
             index += 1
         }
         return Array(octets.prefix(count))

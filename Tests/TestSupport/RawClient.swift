@@ -69,6 +69,22 @@ package final class RawClient: Sendable {
         }
     }
 
+    /// Reads so many octets, or what came before the connection ended.
+    package func receive(count: Int) async throws -> [UInt8] {
+        try await onThread { [descriptor] in
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                var watch = pushsim_watch(fd: descriptor, wanted: UInt32(PUSHSIM_READABLE), ready: 0)
+                guard pushsim_poll(&watch, 1, 5000) > 0 else { throw SystemError("no answer", 110) }
+                var buffer = [UInt8](repeating: 0, count: count - bytes.count)
+                let received = pushsim_receive(descriptor, &buffer, buffer.count)
+                if received <= 0 { break }
+                bytes += buffer[..<Int(received)]
+            }
+            return bytes
+        }
+    }
+
     /// Reads one answer and leaves the connection open.
     package func answer() async throws -> Response {
         try await onThread { [descriptor] in
