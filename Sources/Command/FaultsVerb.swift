@@ -35,7 +35,9 @@ enum FaultsVerb {
                 "fails_at": .string(fault.stage?.rawValue ?? "none"), "client": .string(fault.client),
             ]
         }
-        let headers = HeaderFault.all.map { JSON.object([.init("id", .string($0.id)), .init("about", .string($0.about))]) }
+        let headers = HeaderFault.all.map {
+            JSON.object([.init("id", .string($0.id)), .init("about", .string($0.about))])
+        }
         let sequences = RecordFault.sequences.map { fault -> JSON in
             [
                 "id": .string(fault.id), "about": .string(fault.about), "then": .string(fault.how),

@@ -95,6 +95,7 @@ enum Help {
             flags: [
                 .init(name: "upstream", value: "URL", about: "the real server, such as https://ntm.example.com"),
                 .init(name: "out", value: "FILE", about: "the cassette; replaced as a whole when the recorder stops"),
+                .init(name: "host", value: "ADDRESS", about: "where to listen (127.0.0.1)"),
                 .init(name: "port", value: "N", about: "where clients are answered; 0 takes a free one (8025)"),
                 .init(
                     name: "redact", value: "RULE",

@@ -1,52 +1,100 @@
 import PushSim
 import PushSimJSONText
 import PushSimSimulation
+import PushSimWire
 
 /// `accounts` and `devices` of the configuration file: what Fluxer knows from the start.
-enum People {
+struct People {
+    private let path: String
+    private var accounts: [JSON] = []
+    /// What stands in the file for an account, and for each of its registrations.
+    private var sources: [(account: JSONValue, devices: [JSONValue])] = []
+
     static func read(_ root: JSONValue, _ path: String, _ settings: inout Service.Settings) throws(Finding) {
-        let accounts = root.member("accounts")
-        let devices = root.member("devices")
-        guard accounts != nil || devices != nil else { return }
-        var known: [JSON] = []
-        for account in accounts?.elements ?? [] {
-            known.append(try self.account(account, path))
+        var people = People(path: path)
+        for name in ["accounts", "devices"] {
+            guard let list = root.member(name) else { continue }
+            guard list.kind == .array else {
+                throw Configuration.at(list, path, "\(name) must be an array, not \(list.kindName)")
+            }
+            for element in list.elements {
+                if element.kind != .object { throw Configuration.at(element, path, "must be an object") }
+                if name == "accounts" { try people.add(account: element) } else { try people.add(device: element) }
+            }
         }
-        for device in devices?.elements ?? [] { try add(device, &known, path) }
-        let state: JSON = ["accounts": .array(known)]
-        do {
-            try Service.check(state, backend: "fluxer")
+        guard !people.accounts.isEmpty else { return }
+        let state: JSON = ["accounts": .array(people.accounts)]
+        do throws(ControlError) {
+            try Service.check(state, backend: "fluxer", settings.options)
         } catch {
-            throw Configuration.at(accounts ?? devices ?? root, path, "\(error)")
+            throw people.finding(error)
         }
         settings.initialState["fluxer"] = state
     }
 
-    private static func account(_ value: JSONValue, _ path: String) throws(Finding) -> JSON {
-        var account: JSON = .object([])
-        for member in value.members {
-            guard ["id", "name", "sessions", "flags"].contains(member.name) else {
-                throw Configuration.at(
-                    member.key, path, "unknown key \"\(member.name)\". Known: id, name, sessions, flags.")
-            }
-            account.set(member.name, JSON(member.value))
-        }
-        return account
+    private init(path: String) { self.path = path }
+
+    private mutating func add(account value: JSONValue) throws(Finding) {
+        let known = ["id", "name", "sessions", "flags"]
+        try refuse(value, besides: known)
+        accounts.append(.object(value.members.map { .init($0.name, JSON($0.value)) }))
+        sources.append((value, []))
     }
 
     /// A device is a registration with the `account` it belongs to: an id or a session token.
-    private static func add(_ value: JSONValue, _ accounts: inout [JSON], _ path: String) throws(Finding) {
+    private mutating func add(device value: JSONValue) throws(Finding) {
+        try refuse(
+            value,
+            besides: [
+                "account", "platform", "token", "app_id", "provider_environment", "encryption_key", "auth_secret",
+                "user_agent", "features",
+            ])
         let owner = value.member("account")?.string ?? ""
         let index = accounts.firstIndex { account in
             account["id"]?.string == owner
                 || account["sessions"]?.elements?.contains { $0.string == owner } ?? false
         }
         guard let index else {
-            throw Configuration.at(value, path, "\"account\" must name one of the accounts by id or session token")
+            throw Configuration.at(
+                value.member("account") ?? value, path,
+                "\"account\" must name one of the accounts by id or session token")
         }
         var registrations = accounts[index]["registrations"]?.elements ?? []
         registrations.append(
             .object(value.members.filter { $0.name != "account" }.map { .init($0.name, JSON($0.value)) }))
         accounts[index].set("registrations", .array(registrations))
+        sources[index].devices.append(value)
+    }
+
+    private func refuse(_ value: JSONValue, besides known: [String]) throws(Finding) {
+        guard let stranger = value.members.first(where: { !known.contains($0.name) }) else { return }
+        throw Configuration.at(
+            stranger.key, path,
+            "unknown key \"\(stranger.name)\".\(Suggestion.text(stranger.name, known)) Known: "
+                + known.joined(separator: ", ") + ".")
+    }
+
+    /// The mistake where it stands in the file: `$.fluxer.accounts[1].registrations[0].token` is the token of the first
+    /// device of the second account.
+    private func finding(_ error: ControlError) -> Finding {
+        let steps = JSONPath(String(error.path.dropFirst("$.fluxer.".utf8.count)))?.steps ?? []
+        guard steps.count >= 2, case .element(let account) = steps[1], sources.indices.contains(account) else {
+            return Finding(message: "\(path): \(error)")
+        }
+        var place = sources[account].account
+        var rest = steps.dropFirst(2)
+        if rest.count >= 2, case .member("registrations") = rest.first,
+            case .element(let device) = rest.dropFirst().first,
+            sources[account].devices.indices.contains(device)
+        {
+            place = sources[account].devices[device]
+            rest = rest.dropFirst(2)
+        }
+        var name = ""
+        if case .member(let member) = rest.first {
+            name = "\"\(member)\" "
+            place = place.member(member) ?? place
+        }
+        return Configuration.at(place, path, name + error.message)
     }
 }

@@ -91,7 +91,8 @@ enum ProfileVerb {
                 let draw = outcome.draw.map { "  (drew \($0))" } ?? ""
                 Files.out(
                     Help.pad(rule.id, 16) + Help.pad("call \(outcome.call)", 10)
-                        + (outcome.fires ? "fires" : "lets it pass") + (delay.map { " after \($0)" } ?? "") + draw + "\n")
+                        + (outcome.fires ? "fires" : "lets it pass") + (delay.map { " after \($0)" } ?? "") + draw
+                        + "\n")
             }
         }
         if arguments.has("json") { Files.out(JSON.array(rows).description + "\n") }

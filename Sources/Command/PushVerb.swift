@@ -149,7 +149,8 @@ struct PushVerb {
             let type = entry["headers"]?.elements?.first { $0[0]?.string == "apns-push-type" }
             return Message(dictionary: dictionary, isVoIP: type?[1]?.string == "voip")
         }
-        guard let platform = entry["platform"]?.string, platform.hasPrefix("ios_"), let relayed = entry["relay"]?["apns"]
+        guard let platform = entry["platform"]?.string, platform.hasPrefix("ios_"),
+            let relayed = entry["relay"]?["apns"]
         else { return nil }
         return Message(dictionary: relayed, isVoIP: platform == "ios_apns_voip")
     }

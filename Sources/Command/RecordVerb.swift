@@ -15,6 +15,9 @@ enum RecordVerb {
             throw UsageError(message: "record takes no \"\(stray)\".", verb: "record")
         }
         if let cassette = arguments.last("verify-live") {
+            if arguments.has("out") {
+                throw UsageError(message: "--verify-live writes no cassette: leave out --out.", verb: "record")
+            }
             let secrets = try ReplayVerb.secrets(arguments, "record")
             return try LiveCheck.run(cassette, try settings(arguments), secrets)
         }
@@ -32,9 +35,10 @@ enum RecordVerb {
             throw Finding(message: error.description)
         }
         let port = try Serve.number(arguments, "port", 8025, upTo: 65_535, verb: "record")
-        let listener = try Listener(host: "127.0.0.1", port: port, loops: [try EventLoop.start()], handler: recorder)
+        let host = arguments.last("host") ?? "127.0.0.1"
+        let listener = try Listener(host: host, port: port, loops: [try EventLoop.start()], handler: recorder)
         wait { done in listener.open { _ in done() } }
-        let url = "http://127.0.0.1:\(listener.port)"
+        let url = "http://\(Serve.reachable(host)):\(listener.port)"
         Files.out("pushsim \(Version.text) recording \(arguments.last("upstream") ?? "") at \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
         Serve.waitForStop(signals)

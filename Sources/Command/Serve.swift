@@ -89,7 +89,8 @@ struct Serve {
         default:
             guard let instant = TimeText.instant(text) else {
                 throw UsageError(
-                    message: "--clock takes real, frozen or an RFC 3339 time, not \"\(text)\".", verb: "serve")
+                    message: "--clock takes real, frozen or an RFC 3339 time from 1970 to 2200, not \"\(text)\".",
+                    verb: "serve")
             }
             return .frozen(at: instant)
         }
@@ -106,8 +107,7 @@ struct Serve {
         let service = Service(settings, isLoopback: isLoopback, home: loops[0], heard: heard)
         if let path = arguments.last("state") { try loadState(path, service) }
         let listener = try Listener(host: host, port: port, loops: loops, handler: service)
-        let shown = host.utf8.contains(58) ? "[\(host)]" : host
-        let url = "http://\(shown):\(listener.port)"
+        let url = "http://\(Self.reachable(host)):\(listener.port)"
         service.setBaseURL(url)
         service.setListener(listener)
         let opened = DispatchSemaphore(value: 0)
@@ -128,6 +128,15 @@ struct Serve {
             throw Finding(message: "nobody asked for:\n  " + leftovers.joined(separator: "\n  "))
         }
         if let path = arguments.last("report") { try Files.write(service.report, to: path) }
+    }
+
+    /// The name under which this machine itself reaches what listens at an address.
+    static func reachable(_ host: String) -> String {
+        switch host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "[::1]"
+        default: host.utf8.contains(58) ? "[\(host)]" : host
+        }
     }
 
     private func startLoops() throws -> [EventLoop] {

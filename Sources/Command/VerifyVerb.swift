@@ -32,6 +32,8 @@ enum VerifyVerb {
         case 422:
             if arguments.has("json") { Files.out(response.body.text) }
             throw Finding(message: describe(answer))
+        // What was asked cannot be asked so.
+        case 400: throw UsageError(message: response.problem(), verb: "verify")
         default: throw Finding(message: response.problem())
         }
     }

@@ -9,6 +9,14 @@ package struct CallQuestion: Sendable {
     /// Reads `on` from a JSON or JSON5 object.
     package init(_ value: JSONValue, _ vocabulary: Vocabulary) throws(ProfileError) {
         on = try ProfileReader.readMatcher(value, vocabulary)
+        // Deliveries are no calls: the inboxes hold them.
+        guard on.side == .request else {
+            throw ProfileError(mistakes: [
+                ProfileMistake(
+                    position: value.position, rule: nil,
+                    message: "\"side\": \"delivery\" is not asked here: deliveries are in the inboxes and the journal")
+            ])
+        }
     }
 
     /// What of a call is not as asked: empty where it matches.

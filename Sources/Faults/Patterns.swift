@@ -50,7 +50,8 @@ package final class TextPattern: Hashable, Sendable {
 }
 
 /// `path`: exact, with `*` within a segment and `**` for any number of segments, or `/regex/`. Segments compare on
-/// their raw bytes.
+/// their raw bytes. A text between slashes is an expression where it has `.*` or one of `^$[]()+?\|{}`: without them it is
+/// a path that ends with a slash.
 package struct PathPattern: Sendable {
     private enum Form: Sendable {
         case segments([Segment])
@@ -106,7 +107,7 @@ package struct PathPattern: Sendable {
 
     /// `/regex/` and a path that ends in a slash look alike: what has a character that only expressions have is one.
     private static func looksLikeRegex(_ text: String) -> Bool {
-        text.utf8.contains { "^$[]()+?\\|{}".utf8.contains($0) }
+        text.contains(".*") || text.utf8.contains { "^$[]()+?\\|{}".utf8.contains($0) }
     }
 
     /// The expression to compile, where it is one.

@@ -21,6 +21,11 @@ package struct Profile: Sendable {
         package var continues = false
         /// Named states that it moves, once it fires.
         package var setStates: [(name: String, value: String?)] = []
+
+        /// Whether it makes a listener stop listening.
+        package var refuses: Bool {
+            if case .refuse = then.connection { true } else { false }
+        }
     }
 }
 

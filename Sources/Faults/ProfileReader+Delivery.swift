@@ -5,13 +5,13 @@ import PushSimWire
 
 // `then` of a rule about deliveries.
 extension ProfileReader {
-    private static let deliveryKeys = [
+    static let deliveryKeys = [
         "answer", "record", "payload", "ring", "drop", "duplicate", "fresh", "hold", "late", "reorder", "headers",
         "wire",
         "connection", "setState",
     ]
 
-    mutating func deliveryActions(_ value: JSONValue) -> DeliveryActions {
+    mutating func deliveryActions(_ value: JSONValue, _ on: Matcher) -> DeliveryActions {
         var actions = DeliveryActions()
         guard let fields = fields(value, "\"then\" of a delivery", Self.deliveryKeys) else { return actions }
         if value.members.isEmpty { mistake(value, "\"then\" says nothing: what is to happen?") }
@@ -26,7 +26,10 @@ extension ProfileReader {
         if let connection = fields["connection"] {
             actions.connection = self.connection(connection, &actions.wire)
         }
-        if let drop = fields["drop"] { actions.drop = flag(drop, "drop") ?? false }
+        if let drop = fields["drop"] {
+            actions.drop = flag(drop, "drop") ?? false
+            if drop.kind == .false { mistake(drop, "\"drop\" takes true: without it nothing is dropped") }
+        }
         actions.duplicate = fields["duplicate"].flatMap { whole($0, "duplicate", from: 2, to: 1000) }
         if let fresh = fields["fresh"] {
             actions.isFresh = flag(fresh, "fresh") ?? false
@@ -38,7 +41,22 @@ extension ProfileReader {
         actions.late = fields["late"].flatMap { duration($0, "late") }
         actions.reorder = fields["reorder"].flatMap { whole($0, "reorder", from: 2, to: 1000) }
         if let headers = fields["headers"] { change(headers, &actions) }
+        checkReach(fields, on)
         return actions
+    }
+
+    /// What could never happen to the deliveries that the rule is about.
+    private mutating func checkReach(_ fields: [String: JSONValue], _ on: Matcher) {
+        let isRecord = on.backend == nil || on.backend == "fluxer"
+        if let record = fields["record"], !isRecord || on.transport != nil && on.transport != "webpush" {
+            mistake(record, "only Web Push has records, and these deliveries are none")
+        }
+        if let ring = fields["ring"], !isRecord || on.kind != nil && on.kind != "ring" {
+            mistake(ring, "only Fluxer's rings can be changed so: kind \"ring\"")
+        }
+        if let payload = fields["payload"], payload.member("userdata") != nil, on.backend == "fluxer" {
+            mistake(payload, "\"userdata\" is NTM's; use \"set\"")
+        }
     }
 
     private mutating func record(_ value: JSONValue) -> RecordFault? {
@@ -100,6 +118,7 @@ extension ProfileReader {
         guard let fields = fields(value, "\"payload\"", ["set", "drop", "userdata"], later: ["actiondata"]) else {
             return nil
         }
+        if value.members.isEmpty { mistake(value, "\"payload\" says nothing: what is to change?") }
         var payload = DeliveryActions.Payload()
         if let set = fields["set"] {
             guard set.kind == .object else {

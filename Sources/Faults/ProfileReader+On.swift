@@ -2,11 +2,11 @@ import PushSimJSONText
 import PushSimSimulation
 
 extension ProfileReader {
-    mutating func matcher(_ value: JSONValue) -> Matcher {
+    mutating func matcher(_ value: JSONValue, _ what: String = "\"on\"") -> Matcher {
         var matcher = Matcher()
         guard
             let fields = fields(
-                value, "\"on\"",
+                value, what,
                 [
                     "side", "backend", "route", "method", "path", "query", "header", "body", "account", "token",
                     "topic",
@@ -22,7 +22,13 @@ extension ProfileReader {
         if let route = fields["route"] {
             matcher.route = choice(route, "route", "route", vocabulary.all(matcher.backend, \.routes))
         }
-        if let method = fields["method"] { matcher.method = text(method, "method").map { Array($0.utf8) } }
+        if let method = fields["method"], let text = text(method, "method") {
+            matcher.method = Array(text.utf8)
+            let usual = text.uppercased()
+            if text != usual, ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(usual) {
+                mistake(method, "methods are compared with their case: write \"\(usual)\"")
+            }
+        }
         if let path = fields["path"], let pattern = text(path, "path") {
             do throws(PathPattern.Mistake) {
                 matcher.path = try PathPattern(pattern)

@@ -4,7 +4,7 @@ import PushSimWire
 
 // `then` of a rule about calls.
 extension ProfileReader {
-    private static let requestKeys = [
+    static let requestKeys = [
         "status", "headers", "body", "json", "reason", "retryAfter", "after", "delay", "connection", "wire", "mutate",
         "lose", "token", "discovery", "setState",
     ]
@@ -22,13 +22,18 @@ extension ProfileReader {
         }
         actions.mutate = fields["mutate"].flatMap { mutation($0) }
         if let lose = fields["lose"] {
-            actions.lose = choice(lose, "lose", "thing to lose", vocabulary.all(on.backend, \.losable))
+            actions.lose = choice(
+                lose, "lose", "thing to lose", vocabulary.all(vocabulary.backend(of: on), \.losable))
         }
         if let token = fields["token"] {
-            actions.token = choice(token, "token", "token fault", vocabulary.all(on.backend, \.tokenFaults))
+            actions.token = choice(
+                token, "token", "token fault", vocabulary.all(vocabulary.backend(of: on), \.tokenFaults))
         }
         if let discovery = fields["discovery"] {
-            if discovery.kind == .object {
+            let backend = vocabulary.backend(of: on)
+            if backend != nil, backend != "fluxer" {
+                mistake(discovery, "\"discovery\" is Fluxer's: \(backend ?? "") has none")
+            } else if discovery.kind == .object, !discovery.members.isEmpty {
                 actions.discovery = json(discovery)
             } else {
                 wrong(discovery, "discovery", "an object of members and values")
@@ -126,6 +131,10 @@ extension ProfileReader {
             let bytes = Array(text.utf8)
             if HeaderField.isValue(bytes) { return .contentType(bytes) }
             mistake(type, "this is no header that HTTP allows")
+            return nil
+        }
+        if value.string == "contentType" {
+            mistake(value, "say which: mutate: { contentType: \"text/plain\" }")
             return nil
         }
         return choice(value, "mutate", "mutation", Mutation.Name.allCases.map(\.rawValue))

@@ -79,6 +79,10 @@ extension ProfileReader {
             }
             return duration(refuse, "refuse").map { .refuse($0) }
         }
+        if value.string == "refuse" {
+            mistake(value, "say for how long: connection: { refuse: \"5s\" }")
+            return nil
+        }
         let names = ConnectionFault.named.map(\.name) + Self.aliases.map(\.name)
         guard let name = choice(value, "connection", "fault", names) else { return nil }
         if let fault = ConnectionFault.named.first(where: { $0.name == name })?.fault { return fault }

@@ -35,7 +35,7 @@ package struct ProfileReader {
     /// What stands under `on` in a rule, alone.
     static func readMatcher(_ value: JSONValue, _ vocabulary: Vocabulary) throws(ProfileError) -> Matcher {
         var reader = ProfileReader(vocabulary)
-        let matcher = reader.matcher(value)
+        let matcher = reader.matcher(value, "the matcher")
         guard reader.mistakes.isEmpty else { throw ProfileError(mistakes: reader.mistakes) }
         return matcher
     }
@@ -81,7 +81,7 @@ package struct ProfileReader {
         let when = fields["when"].map { condition($0) } ?? Condition()
         var rule = Profile.Rule(id: id, on: on, when: when)
         if let then = fields["then"] {
-            if on.side == .delivery { rule.deliver = deliveryActions(then) } else { rule.then = actions(then, on) }
+            if on.side == .delivery { rule.deliver = deliveryActions(then, on) } else { rule.then = actions(then, on) }
             if let move = then.member("setState") { rule.setStates = states(move, "setState") }
         } else {
             mistake(value, "\"then\" is missing: what is to happen?")
@@ -93,6 +93,17 @@ package struct ProfileReader {
 
 // What all parts of the reader use.
 extension ProfileReader {
+    /// Where a key belongs that is known, but not here.
+    private static func elsewhere(_ name: String, _ what: String) -> String? {
+        if what == "\"then\"", deliveryKeys.contains(name) {
+            return "It is for deliveries: on: { side: \"delivery\" }."
+        }
+        if what == "\"then\" of a delivery", requestKeys.contains(name) {
+            return "It is for calls: leave out side: \"delivery\"."
+        }
+        return nil
+    }
+
     /// The members of an object, after unknown and doubled ones are told as mistakes.
     /// - Parameter later: names that the language has and this version does not.
     mutating func fields(
@@ -109,9 +120,10 @@ extension ProfileReader {
                 mistake(
                     member.key, "\"\(name)\" is part of the profile language, but this version does not have it yet")
             } else if !known.contains(name) {
+                let elsewhere = Self.elsewhere(name, what).map { " \($0)" } ?? ""
                 mistake(
                     member.key,
-                    "unknown key \"\(name)\" in \(what).\(Suggestion.text(name, known + later)) Known: \(known.joined(separator: ", "))."
+                    "unknown key \"\(name)\" in \(what).\(elsewhere)\(Suggestion.text(name, known + later)) Known: \(known.joined(separator: ", "))."
                 )
             } else if found[name] != nil {
                 mistake(member.key, "\"\(name)\" stands twice")
@@ -128,7 +140,15 @@ extension ProfileReader {
 
     mutating func wrong(_ value: JSONValue, _ name: String, _ wanted: String) {
         mistake(
-            value, "\"\(name)\" must be \(wanted), not \(value.kind == .number ? value.sourceText : value.kindName)")
+            value,
+            "\"\(name)\" must be \(wanted), not \(Self.shown(value))")
+    }
+
+    private static func shown(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .number, .array, .object: value.sourceText.utf8.count > 60 ? value.kindName : value.sourceText
+        default: value.kindName
+        }
     }
 
     mutating func text(_ value: JSONValue, _ name: String) -> String? {
@@ -147,6 +167,10 @@ extension ProfileReader {
     mutating func choice(_ value: JSONValue, _ name: String, _ what: String, _ names: [String]) -> String? {
         guard let text = text(value, name) else { return nil }
         if names.contains(where: { $0.utf8.elementsEqual(text.utf8) }) { return text }
+        if names.isEmpty {
+            mistake(value, "there is no \(what) here: its backend has none")
+            return nil
+        }
         mistake(
             value,
             "unknown \(what) \"\(text)\".\(Suggestion.text(text, names)) Known: \(names.joined(separator: ", ")).")

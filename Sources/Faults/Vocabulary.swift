@@ -30,5 +30,12 @@ package struct Vocabulary: Sendable {
         return found
     }
 
+    /// The backend that a matcher is about, by itself or by its route; nil where it may be several.
+    func backend(of on: Matcher) -> String? {
+        if let backend = on.backend { return backend }
+        let owners = on.route.map { route in entries.filter { $0.routes.contains(route) } } ?? []
+        return owners.count == 1 ? owners[0].backend : nil
+    }
+
     static let transports = ["webpush", "apns", "fcm", "xmpp"]
 }

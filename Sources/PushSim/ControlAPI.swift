@@ -100,7 +100,9 @@ struct ControlAPI {
                 code: "forbidden")
         }
         if service.isLoopback { return }
-        guard let token = service.settings.controlToken, head.value(.authorization) == Array("Bearer ") + token else {
+        guard let token = service.settings.controlToken, let given = head.value(.authorization),
+            Array(given.prefix(7)).equalsIgnoringCase(Array("Bearer ")), Array(given.dropFirst(7)) == token
+        else {
             throw ControlError("The control API wants its bearer token here.", code: "unauthorized")
         }
     }
@@ -133,14 +135,18 @@ struct ControlAPI {
     }
 
     private func reply(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
+        if let query = call.query, !query.isEmpty, !Self.withQuery.contains(name) {
+            throw ControlError("/__pushsim/\(name) takes no query.", path: "query", code: "unknownMember")
+        }
         switch (name, method) {
         case ("health", "GET"): return health
         case ("state", "GET"): return ControlAnswer(200, state)
         case ("state", "PUT"): return try putState(object(call))
         case ("reset", "POST"):
+            if let body = try object(call) { try MemberReader(body.root).finish() }
             scope.reset()
             return ControlAnswer(204)
-        case ("journal", "GET"): return try JournalReport(call.query).answer(scope)
+        case ("journal", "GET"): return try JournalReport(call.query, scope.backends).answer(scope)
         case ("profile", "GET"): return getProfile()
         case ("profile", "PUT"): return try putProfile(call)
         case ("profile", "DELETE"):
@@ -158,6 +164,8 @@ struct ControlAPI {
         default: return try backendCall(name, method, call)
         }
     }
+
+    private static let withQuery = ["journal", "inbox"]
 
     private static let names = [
         "health", "state", "reset", "journal", "verify", "profile", "options", "clock", "obligations", "inbox",
@@ -224,7 +232,11 @@ struct ControlAPI {
         var reader = try MemberReader(root)
         var parts: [(Int, JSONValue)] = []
         for (index, backend) in scope.backends.enumerated() {
-            if let part = try reader.object(backend.name) { parts.append((index, part)) }
+            if let part = try reader.object(backend.name) {
+                parts.append((index, part))
+            } else if root.member(backend.name) != nil {
+                throw ControlError("must be an object, not null", path: "$.\(backend.name)")
+            }
         }
         try reader.finish()
         let found = parts
@@ -262,6 +274,11 @@ struct ControlAPI {
             profile = try ProfileReader.read(body, Vocabulary(scope.backends))
         } catch {
             throw ControlError(error.description, code: "badProfile")
+        }
+        if scope !== service.defaultScope, let rule = profile.rules.first(where: \.refuses) {
+            throw ControlError(
+                "rule \"\(rule.id)\": \"refuse\" needs a listener of its own, which this scope has not.",
+                code: "badProfile")
         }
         scope.run { $0.decider = FaultEngine(profile, now: $0.clock.now) }
         return ControlAnswer(200, ["name": .string(profile.name), "rules": .int(profile.rules.count)])

@@ -11,7 +11,7 @@ struct JournalReport {
 
     private static let names = ["backend", "route", "method", "path", "status", "since", "limit"]
 
-    init(_ query: ArraySlice<UInt8>?) throws(ControlError) {
+    init(_ query: ArraySlice<UInt8>?, _ backends: [any Backend]) throws(ControlError) {
         guard let pairs = Percent.form(query ?? []) else { throw ControlError("The query has a bad escape.") }
         for pair in pairs {
             let (name, value) = (pair.name.text, pair.value.text)
@@ -27,13 +27,23 @@ struct JournalReport {
                 } else {
                     filters.append((name, value))
                 }
-            case "backend", "route", "method", "path": filters.append((name, value))
+            case "backend": try check(name, value, backends.map(\.name))
+            case "route": try check(name, value, backends.flatMap { $0.table.routes.map(\.name) })
+            case "method", "path": filters.append((name, value))
             default:
                 throw ControlError(
                     "\"\(name)\" is not known here.\(Suggestion.text(name, Self.names)) Known are: \(Self.names.joined(separator: ", ")).",
                     path: "query.\(name)", code: "unknownMember")
             }
         }
+    }
+
+    private mutating func check(_ name: String, _ value: String, _ known: [String]) throws(ControlError) {
+        guard known.contains(value) else {
+            throw ControlError(
+                "there is no \(name) \"\(value)\".\(Suggestion.text(value, known))", path: "query.\(name)")
+        }
+        filters.append((name, value))
     }
 
     func answer(_ scope: Scope) -> ControlAnswer {

@@ -110,9 +110,15 @@ package final class Service: RequestHandler {
     package var leftovers: [String] { defaultScope.run { $0.player?.leftovers ?? [] } }
 
     /// Whether GET `/state` could have given this for a backend.
-    package static func check(_ state: JSON, backend name: String) throws {
-        guard let backend = allBackends.first(where: { $0.name == name }) else { return }
-        try backend.makeState(firstObligation: 0).restore(try JSONDocument(state.bytes).root)
+    package static func check(
+        _ state: JSON, backend name: String, _ options: OptionValues
+    ) throws(ControlError) {
+        guard let backend = allBackends.first(where: { $0.name == name }),
+            let document = try? JSONDocument(state.bytes)
+        else { return }
+        let own = backend.makeState(firstObligation: 0)
+        own.optionsChanged(options)
+        try own.restore(document.root)
     }
 
     /// What happened in the default scope, for people and programs: calls, what no backend owns, obligations.
@@ -168,14 +174,22 @@ package final class Service: RequestHandler {
             let entry = open(call, scope, exchange, &world)
             world.decide(entry)
             let connection = entry.decision?.actions.connection
-            let isRouteless = entry.decision == nil && call.place.route == nil
             guard
                 connection == .reset || connection == .stall
-                    || head.expectsContinue && (entry.decision?.actions.status != nil || isRouteless)
+                    || head.expectsContinue && !wantsBody(entry, &world)
             else { return nil }
             return answer(entry, &world, closes: true)
         }
         if let script { finish(exchange, script, scope) }
+    }
+
+    /// Whether the answer depends on the body.
+    private func wantsBody(_ entry: JournalEntry, _ world: inout World) -> Bool {
+        if let decision = entry.decision { return decision.actions.status == nil }
+        let call = entry.call
+        if call.place.route == nil { return false }
+        if world.player != nil { return true }
+        return state(call, world)?.refusesUnread(call, &world) != true
     }
 
     package func requestArrived(_ exchange: Exchange) {
@@ -295,7 +309,8 @@ package final class Service: RequestHandler {
     ) -> WireScript {
         let call = entry.call
         let state = state(call, world)
-        if let what = actions.lose { state?.lose(what, call, &world) }
+        let isLostAfter = actions.lose.map { state?.makes($0, call) ?? false } ?? false
+        if let what = actions.lose, !isLostAfter { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }
         let wait = actions.delay.flatMap { delay in actions.delayChance.map { delay.draw($0) } } ?? 0
         let isBeforeBody = actions.delay?.isBeforeBody ?? false
@@ -313,6 +328,7 @@ package final class Service: RequestHandler {
             }
         }
         if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
+        if let what = actions.lose, isLostAfter { state?.lose(what, call, &world) }
         return script
     }
 
@@ -361,7 +377,8 @@ package final class Service: RequestHandler {
     }
 
     private func shaped(
-        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ bodyWait: Int64, _ cannotGoOn: Bool, _ world: inout World
+        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ bodyWait: Int64, _ cannotGoOn: Bool,
+        _ world: inout World
     ) -> WireScript {
         let head = entry.call.head
         let closes = answer.closes || cannotGoOn || !head.keepAlive

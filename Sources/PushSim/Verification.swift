@@ -61,10 +61,14 @@ extension PushSim {
     /// Whether the calls so far are as wanted.
     /// - Returns: nil, or what was asked, what was there, and the three nearest calls with what differs in each.
     public func unsatisfied(_ matcher: CallMatcher, _ count: CallCount = .atLeast(1)) -> String? {
-        let (all, evicted) = service.defaultScope.run { ($0.journal.entries, $0.journal.evicted) }
+        let (all, evicted, isOn) = service.defaultScope.run {
+            ($0.journal.entries, $0.journal.evicted, $0.journal.isOn)
+        }
+        guard isOn else { return "The journal is off (option journal.bytes), so that no call is known." }
         let entries = all.filter { $0.attempt == nil }
         let found = entries.filter { matcher.differences($0).isEmpty }.count
-        if count.contains(found) { return nil }
+        // What has left the journal may have been more of them.
+        if count.contains(found), evicted == 0 || count.most == .max { return nil }
         var lines = ["Wanted \(count) of \(matcher), found \(found) among \(entries.count) calls."]
         if evicted > 0 {
             lines.append("Inconclusive: \(evicted) older calls have left the journal (option journal.bytes).")

@@ -32,6 +32,10 @@ package protocol BackendState: AnyObject {
     func scripted(_ status: Int, retryAfter: Int64?, _ call: Call, _ world: inout World) -> Answer
     /// Loses what `what` names of the call's subject, as a server that forgets.
     func lose(_ what: String, _ call: Call, _ world: inout World)
+    /// Whether the call makes what it is to lose, so that it is lost after the answer.
+    func makes(_ what: String, _ call: Call) -> Bool
+    /// Whether the call is refused by its head alone, so that its body is not wanted.
+    func refusesUnread(_ call: Call, _ world: inout World) -> Bool
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
     /// Changes an answer of discovery as a profile wants it.
     func changeDiscovery(_ response: inout Response, _ patch: JSON)
@@ -204,6 +208,22 @@ package struct MemberReader {
         return found
     }
 
+    /// The elements of an array; none where it is left out.
+    package mutating func elements(_ name: String) throws(ControlError) -> [JSONValue] {
+        known.append(name)
+        guard let found = value?.member(name) else { return [] }
+        guard found.kind == .array else { throw wrong(name, "an array", found) }
+        return found.elements
+    }
+
+    /// A whole number from 0; 0 where it is left out.
+    package mutating func count(_ name: String) throws(ControlError) -> Int {
+        known.append(name)
+        guard let found = value?.member(name) else { return 0 }
+        guard let number = found.int, number >= 0 else { throw wrong(name, "a whole number from 0", found) }
+        return number
+    }
+
     package mutating func strings(_ name: String) throws(ControlError) -> [String]? {
         guard let found = value(name) else { return nil }
         guard found.kind == .array, found.elements.allSatisfy({ $0.kind == .string }) else {
@@ -231,7 +251,9 @@ package struct MemberReader {
             return
         }
         throw ControlError(
-            "is not known here.\(Suggestion.text(stranger.name, known)) Known are: \(known.joined(separator: ", ")).",
+            known.isEmpty
+                ? "is not known here: nothing is."
+                : "is not known here.\(Suggestion.text(stranger.name, known)) Known are: \(known.joined(separator: ", ")).",
             path: "\(path).\(stranger.name)", code: "unknownMember")
     }
 
@@ -249,6 +271,10 @@ extension BackendState {
         default: .rejected
         }
     }
+
+    package func makes(_ what: String, _ call: Call) -> Bool { false }
+
+    package func refusesUnread(_ call: Call, _ world: inout World) -> Bool { false }
 
     package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
 

@@ -63,7 +63,7 @@ package final class Call: @unchecked Sendable {
         guard let span = head[.contentEncoding] else { return body }
         let coding = head.slice(span)
         if coding.isEmpty || coding.equalsIgnoringCase(Array("identity")) { return body }
-        guard coding.equalsIgnoringCase(Array("gzip")) else { return nil }
+        guard coding.equalsIgnoringCase(Array("gzip")) || coding.equalsIgnoringCase(Array("x-gzip")) else { return nil }
         return try? Inflate.gzip(body, limit: limit)
     }
 

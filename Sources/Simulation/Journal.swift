@@ -87,6 +87,8 @@ package struct Journal: Sendable {
 
     package init(limit: Int = 8 << 20) { self.limit = limit }
 
+    package var isOn: Bool { limit > 0 }
+
     package mutating func setLimit(_ bytes: Int) {
         limit = bytes
         evict()

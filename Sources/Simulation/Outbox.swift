@@ -86,6 +86,10 @@ package struct RetryPlan: Hashable, Sendable {
 
     package static let none = RetryPlan(waits: [], limit: 0)
 
+    /// Contract fluxer.md, "Outcomes"; where a backend's documentation names none, these.
+    package static let usual = RetryPlan(
+        waits: [200, 400, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].map { $0 * 1_000_000 }, limit: 90_000_000_000)
+
     /// The wait after so many attempts, or nil to give up.
     func wait(afterAttempt number: Int, elapsed: Int64, retryAfter: Int64?) -> Int64? {
         guard let last = waits.last else { return nil }

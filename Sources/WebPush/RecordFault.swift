@@ -40,7 +40,10 @@ package struct RecordFault: Hashable, Sendable {
             "R03", "a clear before its notification", "reorder: 2 on { side: \"delivery\" }",
             "takes no harm, and shows what comes later"
         ),
-        ("R04", "a ring that is over or too old", "ring: \"dead\" or ring: \"expired\"", "reports a call and ends it at once"),
+        (
+            "R04", "a ring that is over or too old", "ring: \"dead\" or ring: \"expired\"",
+            "reports a call and ends it at once"
+        ),
         ("R07", "a ring for another account", "ring: \"foreign\"", "reports a call and ends it at once"),
     ]
 

@@ -171,7 +171,9 @@ struct RecordingTests {
             for case let name as String in files ?? FileManager.DirectoryEnumerator() where name.hasSuffix(".swift") {
                 let text = try String(
                     contentsOf: folder.appendingPathComponent(part).appendingPathComponent(name), encoding: .utf8)
-                #expect(!text.contains("import CPushSimCurl") && !text.contains("import PushSimRecorder"), "\(part)/\(name)")
+                #expect(
+                    !text.contains("import CPushSimCurl") && !text.contains("import PushSimRecorder"), "\(part)/\(name)"
+                )
             }
         }
     }

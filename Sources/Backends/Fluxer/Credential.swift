@@ -33,6 +33,13 @@ enum Credential: Hashable {
         }
     }
 
+    /// Whether a client can send this text as its session token.
+    static func isSession(_ token: [UInt8]) -> Bool {
+        if token.starts(with: "flx_") { return isWellFormed(token) }
+        return !token.isEmpty && token.allSatisfy { $0 > 32 && $0 != 127 }
+            && !schemes.contains(where: token.equalsIgnoringCase)
+    }
+
     private static let schemes: [[UInt8]] = ["Bearer", "Bot", "Admin", "Basic"].map { Array($0.utf8) }
 
     static func isWellFormed(_ token: [UInt8]) -> Bool {

@@ -36,7 +36,7 @@ extension FluxerState {
         _ form: inout Form
     ) -> EndpointURL? {
         let isWebPush =
-            platform == .unifiedPush || platform == .iosVoIP || keys.encryption != nil || keys.auth != nil
+            platform.needsKeys || keys.encryption != nil || keys.auth != nil
         guard isWebPush else {
             if EndpointURL.isURL(token) {
                 form.problem("token", "A vendor's token is no URL; a Web Push registration has keys.")

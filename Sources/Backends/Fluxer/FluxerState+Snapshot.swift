@@ -69,11 +69,11 @@ extension FluxerState {
         let fresh = FluxerState(firstObligation)
         fresh.options = options
         var reader = try MemberReader(snapshot, path: "$.fluxer")
-        for (index, entry) in (reader.value("accounts")?.elements ?? []).enumerated() {
+        for (index, entry) in try reader.elements("accounts").enumerated() {
             try fresh.restoreAccount(entry, "$.fluxer.accounts[\(index)]")
         }
         fresh.revoked = Set((try reader.strings("revoked_sessions") ?? []).map { Array($0.utf8) })
-        for (index, entry) in (reader.value("calls")?.elements ?? []).enumerated() {
+        for (index, entry) in try reader.elements("calls").enumerated() {
             var call = try MemberReader(entry, path: "$.fluxer.calls[\(index)]")
             let channel = try call.required("channel_id")
             let message = try call.required("message_id")
@@ -83,13 +83,13 @@ extension FluxerState {
             try call.finish()
             fresh.calls[ByteKey(Array(channel.utf8))] = LiveCall(messageID: message, expires: expires)
         }
-        for (index, entry) in (reader.value("sendings")?.elements ?? []).enumerated() {
+        for (index, entry) in try reader.elements("sendings").enumerated() {
             var sending = try MemberReader(entry, path: "$.fluxer.sendings[\(index)]")
             let message = try sending.required("message")
-            fresh.sendings[ByteKey(Array(message.utf8))] = try sending.int("count") ?? 0
+            fresh.sendings[ByteKey(Array(message.utf8))] = try sending.count("count")
             try sending.finish()
         }
-        for (index, entry) in (reader.value("limits")?.elements ?? []).enumerated() {
+        for (index, entry) in try reader.elements("limits").enumerated() {
             var limit = try MemberReader(entry, path: "$.fluxer.limits[\(index)]")
             let key = RateLimits.Key(
                 bucket: try limit.required("bucket"), who: Array(try limit.required("for").utf8))
@@ -99,7 +99,7 @@ extension FluxerState {
             try limit.finish()
             fresh.limits.full[key] = until
         }
-        fresh.sessionsMinted = try reader.int("sessions_minted") ?? 0
+        fresh.sessionsMinted = try reader.count("sessions_minted")
         try reader.finish()
         take(fresh)
     }
@@ -126,9 +126,20 @@ extension FluxerState {
         let account = account(id: Array(id.utf8))
         account.name = try reader.string("name")
         account.flags = try reader.strings("flags") ?? []
-        for session in try reader.strings("sessions") ?? [] { add(Array(session.utf8), account) }
-        account.badgeCount = try reader.int("badge_count") ?? 0
-        for (index, element) in (reader.value("registrations")?.elements ?? []).enumerated() {
+        for (index, session) in (try reader.strings("sessions") ?? []).enumerated() {
+            let token = Array(session.utf8)
+            guard Credential.isSession(token) else {
+                throw ControlError(
+                    "is no session token: flx_ and 36 letters or digits, or another text without blanks",
+                    path: "\(path).sessions[\(index)]")
+            }
+            guard sessions[ByteKey(token)] == nil else {
+                throw ControlError("stands twice", path: "\(path).sessions[\(index)]")
+            }
+            add(token, account)
+        }
+        account.badgeCount = try reader.count("badge_count")
+        for (index, element) in try reader.elements("registrations").enumerated() {
             account.add(try registration(element, "\(path).registrations[\(index)]"))
         }
         account.gone = Set((try reader.strings("gone") ?? []).map { Array($0.utf8) })
@@ -143,17 +154,12 @@ extension FluxerState {
         }
         let token = try reader.required("token")
         let encryptionKey = try reader.string("encryption_key")
-        var endpoint: EndpointURL?
-        if encryptionKey != nil {
-            guard let url = try? EndpointURL(token, allowsPrivate: true) else {
-                throw ControlError("is no endpoint", path: "\(path).token")
-            }
-            endpoint = url
-        }
+        let authSecret = try reader.string("auth_secret")
+        let endpoint = try endpoint(platform, token, (encryptionKey, authSecret), path)
         let registration = Registration(
             platform: platform, appID: try reader.string("app_id") ?? (platform == .web ? "" : "stable"),
             environment: try reader.string("provider_environment") ?? Registration.usualEnvironment(platform),
-            token: token, encryptionKey: encryptionKey, authSecret: try reader.string("auth_secret"),
+            token: token, encryptionKey: encryptionKey, authSecret: authSecret,
             userAgent: try reader.string("user_agent"), features: try reader.strings("features") ?? [],
             session: Array((try reader.string("session") ?? "").utf8), endpoint: endpoint)
         if let id = try reader.string("device_id"), !registration.deviceID.elementsEqual(id.utf8) {
@@ -161,5 +167,31 @@ extension FluxerState {
         }
         try reader.finish()
         return registration
+    }
+
+    /// What a registration must be by its platform, as at the route that makes it.
+    private func endpoint(
+        _ platform: Registration.Platform, _ token: String, _ keys: (encryption: String?, auth: String?), _ path: String
+    ) throws(ControlError) -> EndpointURL? {
+        guard !token.isEmpty, token.utf16.count <= 4096 else {
+            throw ControlError("must have 1 to 4096 characters", path: "\(path).token")
+        }
+        guard platform.needsKeys || keys.encryption != nil || keys.auth != nil else {
+            if EndpointURL.isURL(token) {
+                throw ControlError("is a URL, but the registration has no keys", path: "\(path).token")
+            }
+            return nil
+        }
+        for (name, key) in [("encryption_key", keys.encryption), ("auth_secret", keys.auth)] where key == nil {
+            throw ControlError("is missing: a Web Push registration has both keys", path: "\(path).\(name)")
+        }
+        do throws(EndpointURL.Problem) {
+            return try EndpointURL(token, allowsPrivate: true)
+        } catch {
+            switch error {
+            case .notAURL(let why): throw ControlError("is no endpoint: \(why)", path: "\(path).token")
+            case .notRoutable: throw ControlError("is not publicly routable", path: "\(path).token")
+            }
+        }
     }
 }

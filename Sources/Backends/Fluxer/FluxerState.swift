@@ -161,6 +161,26 @@ final class FluxerState: BackendState {
         calls[ByteKey(channel)] = nil
     }
 
+    func makes(_ what: String, _ call: Call) -> Bool {
+        guard case .route(let index, _) = call.match, let route = Fluxer.RouteName(rawValue: index) else {
+            return false
+        }
+        return what == "registration" && route.bucket == .subscribe
+    }
+
+    /// Without a session, or with one that is locked, no body helps.
+    func refusesUnread(_ call: Call, _ world: inout World) -> Bool {
+        guard case .route(let index, _) = call.match, Fluxer.RouteName(rawValue: index) != .discovery else {
+            return false
+        }
+        switch Credential(call.head, strict: options.strictTokens) {
+        case .none, .refused, .other: return true
+        case .session(let token):
+            if let account = sessions[ByteKey(token)] { return !account.flags.isEmpty }
+            return revoked.contains(token) || options.strictAccounts
+        }
+    }
+
     func lose(_ what: String, _ call: Call, _ world: inout World) {
         guard case .known(let account, let session) = resolve(call, &world) else { return }
         if what == "session" { return revoke(session) }

@@ -11,6 +11,9 @@ final class Registration {
         /// A browser, by `push/subscribe`.
         case web
 
+        /// Whether it is Web Push in any case.
+        var needsKeys: Bool { self == .iosVoIP || self == .unifiedPush || self == .web }
+
         /// What a client may name.
         static let mobile = allCases.filter { $0 != .web }.map(\.rawValue)
     }

@@ -14,8 +14,6 @@ struct Sending: Sendable {
     /// Seconds since 1970.
     let now: Int64
 
-    private static let retries: [Int64] = [200, 400, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]
-
     func parcel(
         _ registration: Registration, _ account: Account, _ payload: JSON, _ plaintext: [UInt8], _ world: inout World
     ) -> Parcel {
@@ -29,7 +27,7 @@ struct Sending: Sendable {
         let isRing = message.kind == "ring"
         delivery.timeToLive = isRing ? 0 : message.kind == "clear" && !registration.isWebPush ? 3600 : 86_400
         let plan = RetryPlan(
-            waits: Self.retries.map { $0 * 1_000_000 }, limit: isRing ? 10_000_000_000 : 90_000_000_000,
+            waits: RetryPlan.usual.waits, limit: isRing ? 10_000_000_000 : RetryPlan.usual.limit,
             honoursRetryAfter: options.honoursRetryAfter)
         guard registration.isWebPush, let endpoint = registration.endpoint else {
             let (appID, token) = (registration.appID, registration.token)

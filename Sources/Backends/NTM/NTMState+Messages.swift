@@ -113,7 +113,7 @@ extension NTMState {
         delivery.account = subscriber.account
         delivery.topic = notification.topic.name
         let (apnTopic, template) = (subscription?.apnTopic, world.templates["ntm.apns"])
-        return Parcel(delivery) { delivery, shaping in
+        return Parcel(delivery, retries: .usual) { delivery, shaping in
             Self.make(delivery, notification, apnTopic, template, shaping.actions.payload)
             return true
         }

@@ -34,12 +34,10 @@ extension NTMState {
         return [
             "subscribers": .array(
                 all.map { subscriber in
-                    var entry = Self.describe(subscriber)
+                    var entry = Self.describe(subscriber, placed(subscriber))
                     entry.set("account", .text(subscriber.account))
                     return entry
                 }),
-            "topics": .array(
-                sorted(topics).map { ["topic": .text($0.key), "subscribers": .array($0.value.map { .text($0) })] }),
             "registrations": .array(
                 generations.sorted { Self.precedes($0.key, $1.key) }.map { key, count in
                     [
@@ -57,6 +55,19 @@ extension NTMState {
         ]
     }
 
+    /// The place among a topic's subscribers, which get their deliveries in this order: by topic, where it is not that of
+    /// their registering.
+    private func placed(_ subscriber: Subscriber) -> [[UInt8]: Int] {
+        var places: [[UInt8]: Int] = [:]
+        for subscription in subscriber.subscriptions {
+            let ids = topics[subscription.topic.name] ?? []
+            let sequences = ids.compactMap { subscribers[ByteKey($0)]?.sequence }
+            if sequences == sequences.sorted() { continue }
+            places[subscription.topic.name] = (ids.firstIndex(of: subscriber.id) ?? 0) + 1
+        }
+        return places
+    }
+
     private func sorted<Value>(_ table: [[UInt8]: Value]) -> [(key: [UInt8], value: Value)] {
         table.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
@@ -72,26 +83,29 @@ extension NTMState {
         fresh.options = options
         fresh.issuer = issuer
         var reader = try MemberReader(snapshot, path: "$.ntm")
-        for (index, entry) in (reader.value("subscribers")?.elements ?? []).enumerated() {
-            fresh.add(try Self.subscriber(entry, "$.ntm.subscribers[\(index)]", index + 1, strict: options.strictPSTN))
-        }
-        for (index, entry) in (reader.value("topics")?.elements ?? []).enumerated() {
-            var order = try MemberReader(entry, path: "$.ntm.topics[\(index)]")
-            let name = Array(try order.required("topic").utf8)
-            let listed = try order.strings("subscribers")?.map { Array($0.utf8) } ?? []
-            try order.finish()
-            guard Set(listed) == Set(fresh.topics[name] ?? []) else {
-                throw ControlError("does not list the topic's subscribers", path: "$.ntm.topics[\(index)]")
+        var places: [[UInt8]: [[UInt8]: Int]] = [:]
+        for (index, entry) in try reader.elements("subscribers").enumerated() {
+            let path = "$.ntm.subscribers[\(index)]"
+            let (subscriber, own) = try Self.subscriber(entry, path, index + 1, strict: options.strictPSTN)
+            guard fresh.subscribers[ByteKey(subscriber.id)] == nil, fresh.living[subscriber.key] == nil else {
+                throw ControlError("stands twice", path: path)
             }
-            fresh.topics[name] = listed
+            fresh.add(subscriber)
+            for (topic, place) in own { places[topic, default: [:]][subscriber.id] = place }
         }
-        for (index, entry) in (reader.value("registrations")?.elements ?? []).enumerated() {
+        for (topic, place) in places {
+            let natural = fresh.topics[topic] ?? []
+            fresh.topics[topic] = natural.enumerated().sorted {
+                (place[$0.element] ?? .max, $0.offset) < (place[$1.element] ?? .max, $1.offset)
+            }.map(\.element)
+        }
+        for (index, entry) in try reader.elements("registrations").enumerated() {
             var count = try MemberReader(entry, path: "$.ntm.registrations[\(index)]")
             let key = try Self.key(&count)
             fresh.generations[key] = try count.int("count") ?? 1
             try count.finish()
         }
-        for (index, entry) in (reader.value("rooms")?.elements ?? []).enumerated() {
+        for (index, entry) in try reader.elements("rooms").enumerated() {
             var room = try MemberReader(entry, path: "$.ntm.rooms[\(index)]")
             let topic = Array(try room.required("topic").utf8)
             fresh.rooms[topic] = Room(
@@ -99,8 +113,8 @@ extension NTMState {
             try room.finish()
         }
         fresh.expiredBearers = Set((try reader.strings("expired_tokens") ?? []).map { Array($0.utf8) })
-        fresh.notifications = try reader.int("notifications") ?? 0
-        fresh.tokensMinted = try reader.int("tokens") ?? 0
+        fresh.notifications = try reader.count("notifications")
+        fresh.tokensMinted = try reader.count("tokens")
         try reader.finish()
         take(fresh)
     }
@@ -126,23 +140,29 @@ extension NTMState {
 
     private static func subscriber(
         _ entry: JSONValue, _ path: String, _ sequence: Int, strict: Bool
-    ) throws(ControlError) -> Subscriber {
+    ) throws(ControlError) -> (Subscriber, places: [(topic: [UInt8], place: Int)]) {
         var reader = try MemberReader(entry, path: path)
+        var places: [(topic: [UInt8], place: Int)] = []
         let subscriber = Subscriber(
             id: Array(try reader.required("id").utf8), key: try key(&reader),
             account: Array(try reader.required("account").utf8), lang: Array((try reader.string("lang") ?? "en").utf8),
             badge: Array((try reader.string("badge") ?? "0").utf8), sequence: sequence)
-        for (index, element) in (reader.value("subscriptions")?.elements ?? []).enumerated() {
+        for (index, element) in try reader.elements("subscriptions").enumerated() {
             var subscription = try MemberReader(element, path: "\(path).subscriptions[\(index)]")
             let name = try subscription.required("topic")
             let apnTopic = try subscription.string("apn_topic").map { Array($0.utf8) }
+            let place = try subscription.int("place")
             try subscription.finish()
             guard let topic = Topic(Array(name.utf8), strictPSTN: strict) else {
                 throw ControlError("\"\(name)\" is no topic", path: "\(path).subscriptions[\(index)].topic")
             }
+            guard !subscriber.subscriptions.contains(where: { $0.topic.name == topic.name }) else {
+                throw ControlError("stands twice", path: "\(path).subscriptions[\(index)].topic")
+            }
             subscriber.subscriptions.append(.init(topic: topic, apnTopic: apnTopic))
+            if let place { places.append((topic.name, place)) }
         }
         try reader.finish()
-        return subscriber
+        return (subscriber, places)
     }
 }

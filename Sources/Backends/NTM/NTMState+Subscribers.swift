@@ -124,6 +124,11 @@ extension NTMState {
         for subscription in subscriber.subscriptions { leave(subscription.topic.name, subscriber.id) }
     }
 
+    /// APNs has said that the device is gone.
+    func registrationGone(_ delivery: Delivery, _ world: inout World) {
+        if let id = delivery.subscriber, let subscriber = subscribers[ByteKey(id)] { remove(subscriber) }
+    }
+
     func leave(_ topic: [UInt8], _ id: [UInt8]) {
         topics[topic]?.removeAll { $0 == id }
         if topics[topic]?.isEmpty == true { topics[topic] = nil }
@@ -250,10 +255,11 @@ extension NTMState {
             throw .invalid("\"\(text.text)\" is no topic.")
         }
         let found = (topics[topic.name] ?? []).compactMap { subscribers[ByteKey($0)] }
-        return success(["topic": .text(topic.name), "subscribers": .array(found.map(Self.describe))])
+        return success(["topic": .text(topic.name), "subscribers": .array(found.map { Self.describe($0) })])
     }
 
-    static func describe(_ subscriber: Subscriber) -> JSON {
+    /// - Parameter places: by topic: the place among its subscribers, where it is told.
+    static func describe(_ subscriber: Subscriber, _ places: [[UInt8]: Int] = [:]) -> JSON {
         [
             "id": .text(subscriber.id), "proto": .text(subscriber.key.proto), "token": .text(subscriber.key.token),
             "app_domain": .text(subscriber.key.domain), "lang": .text(subscriber.lang),
@@ -262,6 +268,7 @@ extension NTMState {
                 subscriber.subscriptions.map { subscription in
                     var entry: JSON = ["topic": .text(subscription.topic.name)]
                     if let apnTopic = subscription.apnTopic { entry.set("apn_topic", .text(apnTopic)) }
+                    if let place = places[subscription.topic.name] { entry.set("place", .int(place)) }
                     return entry
                 }),
         ]
@@ -272,6 +279,7 @@ extension NTMState {
         let named = facts.subscriber.flatMap { subscribers[ByteKey($0)] }
         guard let subscriber = named ?? facts.token.flatMap({ oldest(withToken: $0) }) else { return }
         if what == "subscriber" { return remove(subscriber) }
+        guard what == "subscription" else { return }
         let topic = facts.topic.flatMap { Topic($0, strictPSTN: options.strictPSTN) }
         let lost = subscriber.subscriptions.filter { topic == nil || $0.topic.name == topic?.name }
         subscriber.subscriptions.removeAll { lost.contains($0) }

@@ -134,6 +134,22 @@ final class NTMState: BackendState {
         return finish(failure(status, code, StatusText.reason(status)), call, &world)
     }
 
+    func makes(_ what: String, _ call: Call) -> Bool {
+        guard case .route(let index, _) = call.match, let route = NTM.RouteName(rawValue: index) else { return false }
+        switch route {
+        case .register, .registerSlash: return what == "subscriber"
+        case .subscribe: return what == "subscription"
+        default: return false
+        }
+    }
+
+    /// Only a bearer's absence or form is told by the head for sure; the ledger is told when the call is answered.
+    func refusesUnread(_ call: Call, _ world: inout World) -> Bool {
+        guard case .route = call.match else { return false }
+        guard let bearer = Bearer(call.head) else { return true }
+        return expiredBearers.contains(bearer.text)
+    }
+
     private func otherMethod(_ methods: [String], _ call: Call) -> Response {
         if call.head.equals(call.head.method, "OPTIONS") {
             let allowed = (methods + ["OPTIONS"]).joined(separator: ", ")

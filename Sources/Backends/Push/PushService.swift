@@ -59,13 +59,33 @@ final class PushServiceState: BackendState {
         }
     }
 
+    func refusesUnread(_ call: Call, _ world: inout World) -> Bool {
+        do throws(Refusal) {
+            _ = try Self.check(call.head)
+        } catch {
+            return true
+        }
+        if case .length(let count) = call.head.framing { return count > Self.limit }
+        return false
+    }
+
+    private static let limit = 4096
+
+    /// What the head must say, and how long the message may be kept.
+    private static func check(_ head: RequestHead) throws(Refusal) -> Int {
+        let timeToLive = try timeToLive(head)
+        try checkCoding(head)
+        try checkUrgency(head)
+        try checkTopic(head)
+        return timeToLive
+    }
+
     private func take(_ id: [UInt8], _ call: Call, _ world: inout World) throws(Refusal) -> Response {
         guard !id.isEmpty else { throw Refusal(status: 404, message: "There is no such endpoint.") }
-        let timeToLive = try Self.timeToLive(call.head)
-        try Self.checkCoding(call.head)
-        try Self.checkUrgency(call.head)
-        try Self.checkTopic(call.head)
-        guard call.body.count <= 4096 else {
+        let timeToLive = try Self.check(call.head)
+        var isTooLong = call.body.count > Self.limit
+        if case .length(let count) = call.head.framing { isTooLong = isTooLong || count > Self.limit }
+        guard !isTooLong else {
             throw Refusal(status: 413, message: "A push message has at most 4096 octets.")
         }
         let delivery = Delivery(
