@@ -111,7 +111,7 @@ package struct PathPattern: Sendable {
     }
 
     /// The expression to compile, where it is one.
-    var regex: String? {
+    package var regex: String? {
         if case .regex(let pattern) = form { pattern } else { nil }
     }
 

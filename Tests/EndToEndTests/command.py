@@ -66,7 +66,7 @@ def configuration():
 
         write("""{
             options: { "ntm.bodyStyle": "stringified", "fluxer.rateLimits": "off" }, // and a comment
-            accounts: [{ id: "900", name: "Ada", sessions: ["flx_ada"] }],
+            accounts: [{ id: "900", name: "Ada", sessions: ["flx_0123456789abcdefghijklmnopqrstuvwxyz"] }],
             devices: [{ account: "900", platform: "ios_apns", token: "abcd" }],
             templates: { "ntm.apns": { who: "{{to_routing_id}}", text: "<{{userdata}}|{{room_id}}>", aps: "{{aps}}", n: [1.50] } },
             profile: "calm", seed: 7, delivery: { routes: { "push.example.org": "http://127.0.0.1:9" } },

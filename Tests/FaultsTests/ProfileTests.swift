@@ -31,6 +31,41 @@ struct ProfileTests {
     }
 
     @Test(
+        "What can never happen, and what says nothing, is a mistake that says what to write",
+        arguments: [
+            ("on: { side: 'delivery', backend: 'ntm' }, then: { record: 'K01' }", "only Web Push has records"),
+            ("on: { side: 'delivery', transport: 'apns' }, then: { record: 'K01' }", "only Web Push has records"),
+            ("on: { side: 'delivery', kind: 'clear' }, then: { ring: 'dead' }", "only Fluxer's rings"),
+            ("on: { backend: 'ntm' }, then: { discovery: { x: 1 } }", "is Fluxer's"),
+            ("on: { route: 'registerSubscriber' }, then: { lose: 'registration' }", "Known: subscriber, subscription"),
+            ("on: { backend: 'push' }, then: { token: 'expire' }", "there is no token fault here"),
+            ("on: { method: 'get' }, then: { status: 500 }", "write \"GET\""),
+            ("then: { connection: 'refuse' }", "connection: { refuse: \"5s\" }"),
+            ("then: { mutate: 'contentType' }", "mutate: { contentType:"),
+            ("then: { drop: true }", "side: \"delivery\""),
+            ("on: { side: 'delivery' }, then: { status: 500 }", "leave out side"),
+            ("on: { side: 'delivery' }, then: { drop: false }", "takes true"),
+            ("on: { side: 'delivery' }, then: { payload: {} }", "says nothing"),
+            ("on: { side: 'delivery' }, then: { headers: 'H02' }", "H02.aesgcm, H02.gzip, H02.identity"),
+            ("on: { side: 'delivery' }, then: { record: 'R01' }", "write duplicate: 2"),
+            ("then: { delay: { uniform: ['100ms'] } }", "not ['100ms']"),
+        ])
+    func unreachable(_ rule: String, _ told: String) {
+        let found = mistakes("{ rules: [ { \(rule) } ] }")
+        #expect(found.count == 1 && found[0].contains(told), "\(found)")
+    }
+
+    @Test("A text between slashes is an expression where it has one's signs, else a path that ends with a slash")
+    func expressions() throws {
+        for text in ["/.*subscriber.*/", "/^\\/v1/", "/v1.+/", "/sub(s)?criber/"] {
+            #expect(try PathPattern(text).regex != nil, "\(text)")
+        }
+        for text in ["/v1/subscriber/", "/v1.1/login/", "/v1/*/", "/a/**/"] {
+            #expect(try PathPattern(text).regex == nil, "\(text)")
+        }
+    }
+
+    @Test(
         "Reads all the forms of calls",
         arguments: [
             ("3", [3]), ("1-3", [1, 2, 3]), ("8-", [8, 9, 10]), ("every 3", [3, 6, 9]), ("every 3 from 2", [2, 5, 8]),
