@@ -16,6 +16,31 @@ package struct Cassette: Sendable {
     }
 }
 
+extension Cassette {
+    /// The names of all placeholders.
+    package var placeholders: Set<String> {
+        var names: Set<String> = []
+        for entry in entries {
+            for text in entry.texts where Template.mayHavePlaceholders(text) {
+                names.formUnion(Template(text).names.map(\.text))
+            }
+        }
+        return names
+    }
+}
+
+extension CassetteEntry {
+    /// All that may hold a placeholder.
+    var texts: [[UInt8]] {
+        var texts = [url.bytes, body.octets] + headers.map(\.value) + [plaintext ?? []]
+        if let answer {
+            texts += [answer.body.octets, answer.statusText ?? []]
+            texts += (answer.headers + answer.trailers + answer.interim.flatMap(\.headers)).map(\.value)
+        }
+        return texts
+    }
+}
+
 /// What a cassette of our own says of itself, in `log._pushsim`.
 package struct CassetteAbout: Hashable, Sendable {
     /// Whether PushSim wrote the file, so that headers and bodies are as they were on the wire.
@@ -25,6 +50,8 @@ package struct CassetteAbout: Hashable, Sendable {
     package var match = MatchRules()
     /// Nanoseconds since 1970; only with `--timings`.
     package var recordedAt: Int64?
+    /// Whether headers that differ from run to run were made the same.
+    package var isNormalised = false
 
     package init() {}
 }

@@ -76,7 +76,7 @@ package final class CassettePlayer: Player {
 
     package func answer(_ call: Call, now: Int64, isExact: Bool) -> Answer {
         current = nil
-        let octets = settings.order == .identity ? Self.octets(call) : nil
+        let octets = settings.order == .identity ? octets(call) : nil
         if let octets, let known = seen[octets], known.bindings == bindings, let number = next(known) {
             return play(number, call, now, isExact)
         }
@@ -89,7 +89,12 @@ package final class CassettePlayer: Player {
                 request, "entry \(number + 1) matched, used \(count) of \(count)",
                 "Record the request once more, or replay with --repeat-last.")
         case .none:
-            return unmatched(request, "no recording matches", "Record the request, or mend the one that is nearest.")
+            if settings.order == .strict, next < tape.entries.count {
+                return unmatched(
+                    request, "it is the turn of entry \(next + 1), \(tape.entries[next].line)",
+                    "Ask in the order of the recording, or replay with --order identity.")
+            }
+            return unmatched(request, "no recording matches", nil)
         }
     }
 
@@ -137,7 +142,7 @@ package final class CassettePlayer: Player {
     }
 
     /// What of a request its meaning depends on, as it came.
-    private static func octets(_ call: Call) -> ByteKey {
+    private func octets(_ call: Call) -> ByteKey {
         let head = call.head
         var octets: [UInt8] = []
         octets.reserveCapacity(head.method.count + call.target.count + call.body.count + 64)
@@ -147,6 +152,10 @@ package final class CassettePlayer: Player {
         for field in [head.value(.contentType), head.value(.contentEncoding)] {
             octets.append(Byte.lineFeed)
             if let field { octets += field }
+        }
+        for name in tape.identity {
+            octets.append(Byte.lineFeed)
+            if let field = head.values(name.text).first { octets += field }
         }
         octets.append(Byte.lineFeed)
         octets += call.body
@@ -183,7 +192,17 @@ package final class CassettePlayer: Player {
             // More than a few are sought out anew each time.
             if open.count > 64 { return }
         }
-        let group = tape.group(request)
+        var group = tape.group(request)
+        if let own = group, tape.groups[own].contains(where: { !tape.meanings[$0].identity.isEmpty }) {
+            guard open.isEmpty, tape.groups[own].count <= 64 else { return }
+            group = nil
+            for number in tape.groups[own] {
+                var trial = bound
+                guard tape.meanings[number].identityDifference(request, &trial) == nil else { continue }
+                if trial.count != bound.count { return }
+                open.append(number)
+            }
+        }
         if group == nil, open.isEmpty { return }
         if seen.count >= Self.seenLimit { seen.removeAll(keepingCapacity: true) }
         seen[octets] = Seen(group: group, open: open, bindings: bindings)
@@ -197,13 +216,11 @@ package final class CassettePlayer: Player {
     private func find(_ request: RequestMeaning) -> Found {
         if settings.order == .strict { return findNext(request) }
         let group = tape.group(request)
-        let closed = group.map { tape.groups[$0] } ?? []
-        let done = group.map { turns[$0] } ?? 0
-        let candidate = done < closed.count ? closed[done] : nil
-        var last = closed.last
-        var count = closed.count
+        let candidate = group.flatMap { pick($0, request) }
+        var last: Int?
+        var count = 0
         for number in tape.open(request) {
-            if let candidate, candidate < number { break }
+            if let candidate, candidate.number < number { break }
             var trial = bound
             guard tape.meanings[number].differences(request, &trial).isEmpty else { continue }
             count += 1
@@ -214,12 +231,30 @@ package final class CassettePlayer: Player {
             return .found(number)
         }
         if let candidate, let group {
-            turns[group] = done + 1
-            used[candidate] = true
-            return .found(candidate)
+            bind(candidate.bound)
+            if tape.groups[group][turns[group]] == candidate.number { turns[group] += 1 }
+            used[candidate.number] = true
+            return .found(candidate.number)
+        }
+        for number in group.map({ tape.groups[$0] }) ?? [] {
+            var trial = bound
+            guard tape.meanings[number].identityDifference(request, &trial) == nil else { continue }
+            count += 1
+            last = max(last ?? 0, number)
         }
         guard let last else { return .none }
         return settings.repeatsLast ? .found(last) : .exhausted(last, count: count)
+    }
+
+    /// The next recording of a group that is of whoever asks.
+    private func pick(_ group: Int, _ request: RequestMeaning) -> (number: Int, bound: [ByteKey: [UInt8]])? {
+        let numbers = tape.groups[group]
+        while turns[group] < numbers.count, used[numbers[turns[group]]] { turns[group] += 1 }
+        for number in numbers[turns[group]...] where !used[number] {
+            var trial = bound
+            if tape.meanings[number].identityDifference(request, &trial) == nil { return (number, trial) }
+        }
+        return nil
     }
 
     private func findNext(_ request: RequestMeaning) -> Found {
@@ -249,18 +284,21 @@ package final class CassettePlayer: Player {
         return tape.answers.answer(entry, number, call.head, bound, speed: settings.speed, shift: shift)
     }
 
-    private func unmatched(_ request: RequestMeaning, _ why: String, _ fix: String) -> Answer {
+    /// - Parameter fix: nil is found from what is nearest.
+    private func unmatched(_ request: RequestMeaning, _ why: String, _ fix: String?) -> Answer {
         var rows: [(score: Int, number: Int, differences: [String])] = []
         for (number, meaning) in tape.meanings.enumerated() {
-            // In a large cassette only what has the same path is worth a closer look.
-            if tape.meanings.count > 2000, !meaning.path.isSame(as: request.path) { continue }
+            let distance = meaning.pathDistance(request)
+            // In a large cassette only what has nearly the same path is worth a closer look.
+            if tape.meanings.count > 2000, distance > 1 { continue }
             var trial = bound
             let differences = meaning.differences(request, &trial)
             // A path that is another is further off than a body that is.
-            let score = differences.reduce(0) { $0 + ($1.hasPrefix("path") ? 4 : $1.hasPrefix("method") ? 2 : 1) }
+            let score = differences.reduce(distance * 4) { $0 + ($1.hasPrefix("method") ? 2 : 1) }
             rows.append((score, number, differences))
         }
-        let nearest = rows.sorted { ($0.score, $0.number) < ($1.score, $1.number) }.prefix(3).map { row -> JSON in
+        let sorted = rows.sorted { ($0.score, $0.number) < ($1.score, $1.number) }.prefix(3)
+        let nearest = sorted.map { row -> JSON in
             let isUsed = used[row.number]
             let state = row.differences.isEmpty && isUsed ? ["matched, and is used up"] : row.differences
             let said = state.isEmpty ? ["matches, but it is not its turn"] : state
@@ -269,8 +307,28 @@ package final class CassettePlayer: Player {
                 "differences": .array(said.map { .string($0) }),
             ]
         }
+        let own = sorted.first.map { self.fix($0.number, $0.differences) }
         return Self.trouble(
-            "\(request.method.text) \(request.path.text): \(why)", nearest: nearest, fix: fix)
+            "\(request.method.text) \(request.path.text): \(why)", nearest: nearest,
+            fix: fix ?? own ?? "Record the exchange: the cassette is empty.")
+    }
+
+    /// What to paste so that an entry matches, where one rule is all that it takes; else how to record.
+    private func fix(_ number: Int, _ differences: [String]) -> String {
+        let record = "Record it: pushsim record --upstream \(tape.entries[number].url.origin.text) --out FILE."
+        guard differences.count == 1, let difference = differences.first else { return record }
+        let rule: String
+        if difference.hasPrefix("body differs at ") {
+            let path = difference.dropFirst("body differs at ".count).prefix { $0 != ":" && $0 != " " }
+            rule = "\"ignoreJSON\": [\"\(path)\"]"
+        } else if difference.hasPrefix("query ") {
+            rule = "\"ignoreQuery\": [\"\(difference.dropFirst("query ".count).prefix { $0 != ":" })\"]"
+        } else if difference.hasPrefix("body") {
+            rule = "\"body\": \"ignore\""
+        } else {
+            return record
+        }
+        return record + " Or let entry \(number + 1) match, by this member of it: \"_pushsim\": {\"match\": {\(rule)}}."
     }
 
     /// 501 at once: a replay never goes out.

@@ -1,5 +1,6 @@
 import CPushSimSystem
 import PushSimWire
+import Synchronization
 
 /// Cassettes on disk.
 package enum CassetteStore {
@@ -33,17 +34,40 @@ package enum CassetteStore {
 
     /// Writes bodies, then the HAR, each whole or not at all; what an older HAR had for bodies goes last. Whoever reads
     /// meanwhile sees the old cassette or the new one.
-    package static func write(_ files: CassetteFiles, to path: String) throws(CassetteError) {
+    package static func write(_ files: CassetteFiles, to file: String) throws(CassetteError) {
+        let path = try target(file)
         let folder = folder(path)
         let bodies = "\(folder)/\(name(path)).bodies"
         if !files.bodies.isEmpty { try check(pushsim_folder_make(bodies), bodies) }
         for body in files.bodies { try write(body.bytes, "\(folder)/\(body.path)") }
         try write(files.har, path)
         let wanted = Set(files.bodies.map { "\(folder)/\($0.path)" })
-        for file in list(bodies).map({ "\(bodies)/\($0)" }) where !wanted.contains(file) {
-            _ = pushsim_file_remove(file)
+        // Only what is called by its digest was written by this.
+        let old = list(bodies).filter(isDigest).map { "\(bodies)/\($0)" }.filter { !wanted.contains($0) }
+        for file in old { _ = pushsim_file_remove(file) }
+        if wanted.isEmpty, !old.isEmpty { _ = pushsim_folder_remove(bodies) }
+    }
+
+    private static func isDigest(_ name: String) -> Bool {
+        name.utf8.count == 64 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
+    /// Where a cassette of that path is really written: behind links.
+    /// - Throws: where there is no folder for it, or something that is no file stands there.
+    package static func target(_ path: String) throws(CassetteError) -> String {
+        var buffer = [CChar](repeating: 0, count: 4097)
+        let kind = Int(pushsim_path_resolve(path, &buffer, buffer.count))
+        switch kind {
+        case PUSHSIM_PATH_FILE, PUSHSIM_PATH_NONE:
+            let end = buffer.firstIndex(of: 0) ?? buffer.endIndex
+            return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        case PUSHSIM_PATH_FOLDER: throw CassetteError("\(path) is a folder; name a file in it, such as \(path)/session.har")
+        case PUSHSIM_PATH_OTHER: throw CassetteError("\(path) is no file that a cassette could take the place of")
+        default:
+            if path.isEmpty { throw CassetteError("the cassette has no name") }
+            throw CassetteError(
+                "there is no folder \(folder(path)) for \(path.split(separator: "/").last ?? ""): make it first")
         }
-        if wanted.isEmpty { _ = pushsim_folder_remove(bodies) }
     }
 
     private static func write(_ bytes: [UInt8], _ path: String) throws(CassetteError) {
@@ -80,27 +104,39 @@ package enum CassetteStore {
     /// Stays inside the folder of the HAR (R16): no absolute path, no step up, no link that leads out.
     private static func bodyFile(_ file: String, in folder: String) -> [UInt8]? {
         let parts = file.split(separator: "/", omittingEmptySubsequences: false)
-        guard !file.isEmpty, !parts.contains(where: { $0.isEmpty || $0 == ".." || $0 == "." }),
+        guard !file.isEmpty, !parts.contains(where: { $0.isEmpty || $0 == ".." }),
             !file.utf8.contains(0), !file.contains("\\"), pushsim_file_is_within(folder, "\(folder)/\(file)") == 1
         else { return nil }
+        // A pipe would never end.
+        var buffer = [CChar](repeating: 0, count: 4097)
+        guard Int(pushsim_path_resolve("\(folder)/\(file)", &buffer, buffer.count)) == PUSHSIM_PATH_FILE else { return nil }
         return try? read("\(folder)/\(file)")
     }
 }
 
-/// That nobody else records into a file. Ends with the process at the latest.
+/// That nobody else records into a file, until it is released, or the process ends.
 package final class CassetteLock: Sendable {
     private let path: String
-    private let descriptor: Int32
+    private let descriptor: Mutex<Int32>
 
     /// - Throws: where another recorder has the file.
-    package init(_ cassette: String) throws(CassetteError) {
+    package init(_ file: String) throws(CassetteError) {
+        let cassette = try CassetteStore.target(file)
         path = "\(CassetteStore.folder(cassette))/.\(CassetteStore.name(cassette)).har.lock"
-        descriptor = pushsim_file_lock(path)
-        if descriptor == -pushsim_would_block() {
+        let opened = pushsim_file_lock(path)
+        descriptor = Mutex(opened)
+        if opened == -pushsim_would_block() {
             throw CassetteError("another recorder writes \(cassette); give this one another --out, or stop that one")
         }
-        if descriptor < 0 { throw CassetteError(SystemError("cannot lock \(path)", descriptor).description) }
+        if opened < 0 { throw CassetteError(SystemError("cannot lock \(path)", opened).description) }
     }
 
-    deinit { if descriptor >= 0 { pushsim_file_unlock(descriptor, path) } }
+    package func release() {
+        descriptor.withLock { descriptor in
+            if descriptor >= 0 { pushsim_file_unlock(descriptor, path) }
+            descriptor = -1
+        }
+    }
+
+    deinit { release() }
 }

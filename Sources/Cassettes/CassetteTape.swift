@@ -59,8 +59,14 @@ package final class CassetteTape: Sendable {
         (self.closed, self.others, self.groups) = (closed, others, groups)
         deliveries = cassettes.flatMap(\.entries).filter(\.isDelivery)
         comparesHeaders = meanings.contains { !$0.rules.headers.isEmpty }
+        var names: [[UInt8]] = []
+        for field in meanings.flatMap(\.identity) where !names.contains(where: field.isNamed) { names.append(field.name) }
+        identity = names
         answers = RecordedAnswers(entries, isOwn: own)
     }
+
+    /// Header fields that say who asks, by the placeholders in them.
+    let identity: [[UInt8]]
 
     /// Whether a rule makes header fields count.
     let comparesHeaders: Bool

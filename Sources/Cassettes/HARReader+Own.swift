@@ -24,7 +24,10 @@ extension HARReader {
                 note("match", number, error.description)
             }
         }
+        let missing = (own?.lenientMember("notCaptured")?.lenientElements ?? []).compactMap(\.string)
+        if missing.contains("request") { entry.body = .notCaptured }
         guard var answer = entry.answer else { return }
+        if missing.contains("response") { answer.body = .notCaptured }
         answer.httpVersion = Self.version(value.lenientMember("response"))
         let response = value.lenientMember("response")
         if let text = response?.lenientMember("_statusText64")?.base64Bytes, HeaderField.isValue(text) {
@@ -64,8 +67,38 @@ extension HARReader {
         entry.timing = .init(start: started - begun, wait: wait, receive: receive)
     }
 
+    /// As another tool says it; the start since 1970 for now.
+    func foreignTiming(_ value: JSONValue) -> CassetteEntry.Timing? {
+        guard let text = value.lenientMember("startedDateTime")?.string, let start = Self.instant(text) else { return nil }
+        let timings = value.lenientMember("timings")
+        return .init(
+            start: start, wait: Self.nanoseconds(timings?.lenientMember("wait")) ?? 0,
+            receive: Self.nanoseconds(timings?.lenientMember("receive")) ?? 0)
+    }
+
+    /// 0 to 9 fraction digits, any offset or none, which counts as UTC (R14).
+    private static func instant(_ text: String) -> Int64? {
+        if let found = TimeText.instant(text) { return found }
+        var text = String(text.filter { $0 != "\n" }).replacing(" ", with: "T")
+        if let found = TimeText.instant(text) { return found }
+        // An offset without its colon.
+        if text.utf8.count > 5, let sign = text.utf8.suffix(5).first, sign == 43 || sign == 45 {
+            text.insert(":", at: text.index(text.endIndex, offsetBy: -2))
+            return TimeText.instant(text)
+        }
+        return TimeText.instant(text + "Z")
+    }
+
+    /// The cassette begins with the first of its entries; the order of the list decides, whatever the times say.
+    mutating func setTimes(_ entries: inout [CassetteEntry]) {
+        guard let begun = entries.compactMap({ $0.timing?.start }).min() else { return }
+        about.recordedAt = begun
+        for index in entries.indices { entries[index].timing?.start -= begun }
+    }
+
     private static func nanoseconds(_ value: JSONValue?) -> Int64? {
-        guard let value, let number = value.double, number >= 0, number < 1e9 else { return nil }
+        let own = value?.double ?? value?.string.flatMap { Double($0) }
+        guard let number = own, number >= 0, number < 1e9 else { return nil }
         return Int64((number * 1_000_000).rounded())
     }
 }
@@ -81,6 +114,7 @@ extension CassetteAbout {
         }
         redact = (value.lenientMember("redact")?.elements ?? []).compactMap(\.string)
         if let rules = value.lenientMember("match") { match = try MatchRules(rules) }
+        isNormalised = value.lenientMember("normalise") != nil
         recordedAt = value.lenientMember("recordedAt")?.string.flatMap { TimeText.instant($0) }
     }
 }

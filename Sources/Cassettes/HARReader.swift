@@ -12,7 +12,7 @@ package struct HARReader {
     private let bodyFile: BodyFile
     private(set) var notes: [CassetteNote] = []
     /// What the file says of itself, where PushSim wrote it: then nothing needs to be mended.
-    private(set) var about = CassetteAbout()
+    var about = CassetteAbout()
     /// Header names and values stand many times in a file: one copy of each serves all.
     private var known: [ByteKey: [UInt8]] = [:]
 
@@ -29,6 +29,7 @@ package struct HARReader {
         for (index, value) in list.enumerated() {
             if let entry = reader.entry(value, index + 1) { entries.append(entry) }
         }
+        if !reader.about.isOwn { reader.setTimes(&entries) }
         var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
         cassette.about = reader.about
         return cassette
@@ -77,10 +78,10 @@ package struct HARReader {
     private mutating func unwrapped(_ bytes: [UInt8], _ name: String) throws(CassetteError) -> [UInt8] {
         var text = bytes
         if text.count > 2, text[0] == 0x1F, text[1] == 0x8B {
-            // A file that unpacks to a thousand times its size is no HAR.
-            let limit = min(1 << 31, max(1 << 20, text.count * 1000))
+            let limit = Self.unpackedLimit(text.count)
             guard let plain = try? Inflate.gzip(text, limit: limit) else {
-                throw CassetteError("\(name): the gzip file is damaged, or far too large when unpacked")
+                throw CassetteError(
+                    "\(name): the gzip file is damaged, or more than \(limit) octets when unpacked: unpack it by hand")
             }
             note("R15", nil, "a gzip file")
             text = plain
@@ -96,6 +97,10 @@ package struct HARReader {
         note("R15", nil, "a JSONP wrapper")
         return Array(text[(open + 1)..<close])
     }
+
+    /// How much so many octets of gzip may unpack to: what people record does not shrink to a fiftieth, and what does is
+    /// made to fill the memory.
+    private static func unpackedLimit(_ packed: Int) -> Int { min(1 << 31, max(4 << 20, packed * 50)) }
 
     // MARK: entries
 
@@ -121,7 +126,7 @@ package struct HARReader {
         var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
         let own = value.lenientMember("_pushsim")
         entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
-        if about.isOwn { addOwn(own, value, &entry, number) }
+        if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
         return entry
     }
 
@@ -154,9 +159,8 @@ package struct HARReader {
         let scheme = url.scheme.text
         if scheme == "ws" || scheme == "wss" { return "WebSocket" }
         if scheme != "http", scheme != "https" { return "\(scheme): URL" }
-        if value.lenientMember("_resourceType")?.string == "websocket"
-            || value.lenientMember("response")?.lenientMember("status")?.lenientInt == 101
-        {
+        let isUpgrade = value.lenientMember("response")?.lenientMember("status")?.lenientInt == 101
+        if isUpgrade || value.lenientMember("_resourceType")?.string == "websocket" {
             return "WebSocket"
         }
         return nil
@@ -227,12 +231,16 @@ package struct HARReader {
             return decoded(value, text, type, number)
         }
         // Rebuilt from the list where the text is missing (R10).
-        let pairs = (value.lenientMember("params")?.lenientElements ?? []).compactMap { param -> [UInt8]? in
+        let params = (value.lenientMember("params")?.lenientElements ?? []).compactMap { param -> FormParam? in
             guard let name = param.lenientMember("name")?.lenientText, !name.isEmpty else { return nil }
-            return name + [61] + (param.lenientMember("value")?.lenientText ?? [])
+            return FormParam(
+                name: name, value: param.lenientMember("value")?.lenientText ?? [],
+                file: param.lenientMember("fileName")?.lenientText,
+                type: param.lenientMember("contentType")?.lenientText)
         }
-        if !pairs.isEmpty { note("R10", number, "the body is rebuilt from its params") }
-        return .bytes(Array(pairs.joined(separator: [38])))
+        if params.isEmpty { return .bytes([]) }
+        note("R10", number, "the body is rebuilt from its params")
+        return .bytes(FormParam.body(params, type))
     }
 
     private mutating func decoded(
@@ -252,7 +260,11 @@ package struct HARReader {
         let encoding = value.lenientMember("encoding")?.string?.lowercased()
         var bytes: [UInt8]
         if about.isOwn {
-            return encoding == "base64" ? LenientText.base64(text).map { .bytes($0) } ?? .notCaptured : .bytes(text)
+            let own = encoding == "base64" ? LenientText.base64(text) : text
+            if let own, let size = value.lenientMember("size")?.lenientInt, size != own.count {
+                note("digest", number, "the body has \(own.count) octets and is said to have \(size): changed by hand")
+            }
+            return own.map { .bytes($0) } ?? .notCaptured
         }
         if encoding == "base64" {
             guard let octets = LenientText.base64(text) else {
@@ -265,7 +277,7 @@ package struct HARReader {
         }
         // Bodies are decoded already; one that still is gzip is decoded once (R5).
         if bytes.count > 2, bytes[0] == 0x1F, bytes[1] == 0x8B, !type.text.contains("gzip"),
-            let plain = try? Inflate.gzip(bytes, limit: max(1 << 20, bytes.count * 1000))
+            let plain = try? Inflate.gzip(bytes, limit: Self.unpackedLimit(bytes.count))
         {
             note("R5", number, "the body was gzip still")
             bytes = plain
@@ -282,7 +294,7 @@ package struct HARReader {
             return .failure(ownFailure(own, value, response, status, number))
         }
         let error = (value.lenientMember("_error") ?? response?.lenientMember("_error"))?.string
-        guard (100...599).contains(status), error?.isEmpty ?? true, let response else {
+        guard (100...(about.isOwn ? 999 : 599)).contains(status), error?.isEmpty ?? true, let response else {
             note("R11", number, "a failure\(error.map { " (\($0))" } ?? ""): skipped")
             return nil
         }
@@ -296,7 +308,7 @@ package struct HARReader {
             return .init(.other, detail: name)
         }
         var failure = CassetteEntry.Failure(kind)
-        if (100...599).contains(status), let response { failure.answer = answer(response, status, number) }
+        if (100...999).contains(status), let response { failure.answer = answer(response, status, number) }
         failure.declared = value.lenientMember("_pushsim")?.lenientMember("declared")?.lenientInt
         return failure
     }

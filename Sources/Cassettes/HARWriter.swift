@@ -51,7 +51,7 @@ package struct HARWriter {
         var members: [JSON.Member] = [.init("format", 1)]
         if let begun = about.recordedAt { members.append(.init("recordedAt", .string(TimeText.rfc3339(begun)))) }
         members.append(.init("redact", .array(about.redact.map { .string($0) })))
-        if about.recordedAt == nil { members.append(.init("normalise", Normalisation.json)) }
+        if about.isNormalised { members.append(.init("normalise", Normalisation.json)) }
         if !about.match.isUsual { members.append(.init("match", about.match.json)) }
         return .object(members)
     }
@@ -61,6 +61,8 @@ package struct HARWriter {
     private mutating func entry(_ entry: CassetteEntry) -> JSON {
         let start = about.recordedAt.flatMap { begun in entry.timing.map { begun + $0.start } } ?? 0
         let timing = about.recordedAt == nil ? nil : entry.timing
+        // HAR 1.2 wants these three to be times.
+        let unknown: JSON = isStrict ? 0 : -1
         var members: [JSON.Member] = [
             .init("startedDateTime", .string(Self.milliseconds(start))),
             .init("time", timing.map { Self.span($0.wait + $0.receive) } ?? 0),
@@ -68,8 +70,8 @@ package struct HARWriter {
             .init(
                 "timings",
                 [
-                    "send": timing == nil ? -1 : 0, "wait": timing.map { Self.span($0.wait) } ?? -1,
-                    "receive": timing.map { Self.span($0.receive) } ?? -1,
+                    "send": timing == nil ? unknown : 0, "wait": timing.map { Self.span($0.wait) } ?? unknown,
+                    "receive": timing.map { Self.span($0.receive) } ?? unknown,
                 ]),
         ]
         let own = isStrict ? [] : self.own(entry)
@@ -86,6 +88,9 @@ package struct HARWriter {
                     ? .init("plaintext", .text(plaintext))
                     : .init("plaintext64", .string(Base64.encode(plaintext, .standard))))
         }
+        let missing: [JSON] =
+            (entry.body == .notCaptured ? ["request"] : []) + (entry.answer?.body == .notCaptured ? ["response"] : [])
+        if !missing.isEmpty { members.append(.init("notCaptured", .array(missing))) }
         if let rules = entry.match, !rules.isUsual { members.append(.init("match", rules.json)) }
         if case .failure(let failure) = entry.outcome {
             members.append(.init("failure", .string(failure.kind.rawValue)))

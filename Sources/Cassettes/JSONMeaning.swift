@@ -21,8 +21,8 @@ enum JSONMeaning {
     ) -> String? {
         if ignored.contains(path) { return nil }
         switch (own.kind, other.kind) {
-        case (.string, .number):
-            // A number that was redacted is the text of a placeholder.
+        case (.string, .number), (.string, .true), (.string, .false), (.string, .null):
+            // What was redacted of these is the text of a placeholder.
             let template = Template(own.stringBytes ?? [])
             if template.isPlaceholder, template.matches(Array(other.source), &bound) { return nil }
         case (.string, .string):

@@ -49,11 +49,44 @@ enum LenientText {
 
     /// Text to bytes in the declared charset, where that can hold it; else as UTF-8 (R4).
     static func encode(_ text: [UInt8], _ mimeType: [UInt8]) -> [UInt8] {
-        let type = mimeType.map(Byte.lowercased).text
-        let isLatin = ["iso-8859-1", "latin1", "windows-1252", "us-ascii"].contains { type.contains("charset=\($0)") }
-        guard isLatin, let string = String(validating: text, as: UTF8.self),
-            string.unicodeScalars.allSatisfy({ $0.value < 256 })
-        else { return text }
-        return string.unicodeScalars.map { UInt8($0.value) }
+        guard let name = charset(mimeType), let string = String(validating: text, as: UTF8.self) else { return text }
+        let scalars = string.unicodeScalars
+        switch name {
+        case "iso88591", "latin1", "l1", "cp819", "ibm819":
+            return scalars.allSatisfy { $0.value < 256 } ? scalars.map { UInt8($0.value) } : text
+        case "windows1252", "cp1252":
+            let bytes = scalars.map { windows1252($0) }
+            return bytes.contains(nil) ? text : bytes.compactMap { $0 }
+        case "utf16", "utf16le", "utf16be":
+            // Without a mark UTF-16 is big-endian (RFC 2781 section 4.3).
+            let isLittle = name == "utf16le"
+            return string.utf16.flatMap { unit in
+                let (high, low) = (UInt8(unit >> 8), UInt8(unit & 255))
+                return isLittle ? [low, high] : [high, low]
+            }
+        default: return text
+        }
+    }
+
+    /// In lower case without quotes, `-` and `_`.
+    private static func charset(_ mimeType: [UInt8]) -> String? {
+        for part in mimeType.map(Byte.lowercased).split(separator: 59).dropFirst() {
+            let text = Array(part).trimmed
+            guard text.starts(with: "charset=".utf8) else { continue }
+            return text.dropFirst(8).filter { ![34, 39, 45, 95].contains($0) }.text
+        }
+        return nil
+    }
+
+    /// The characters of 0x80 to 0x9F; 0 where there is none.
+    private static let special: [UInt32] = [
+        0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0,
+        0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E,
+        0x0178,
+    ]
+
+    private static func windows1252(_ scalar: Unicode.Scalar) -> UInt8? {
+        if scalar.value < 128 || (160..<256).contains(scalar.value) { return UInt8(scalar.value) }
+        return special.firstIndex(of: scalar.value).map { UInt8(128 + $0) }
     }
 }

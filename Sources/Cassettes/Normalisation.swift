@@ -7,6 +7,10 @@ enum Normalisation {
     private static let rules: [(header: String, value: String)] = [
         ("Date", epoch), ("Age", "0"), ("X-Request-Id", "normalised"), ("X-Correlation-Id", "normalised"),
         ("X-Amzn-RequestId", "normalised"), ("X-Amzn-Trace-Id", "normalised"), ("CF-Ray", "normalised"),
+        ("X-Amz-Request-Id", "normalised"), ("X-Amz-Id-2", "normalised"), ("X-Amz-Cf-Id", "normalised"),
+        ("Request-Id", "normalised"), ("X-Trace-Id", "normalised"), ("X-B3-TraceId", "normalised"),
+        ("X-B3-SpanId", "normalised"), ("X-Cloud-Trace-Context", "normalised"), ("X-Ms-Request-Id", "normalised"),
+        ("X-GitHub-Request-Id", "normalised"), ("Fly-Request-Id", "normalised"), ("X-Vercel-Id", "normalised"),
         ("Trace-Id", "normalised"), ("Traceparent", "normalised"), ("X-Runtime", "0"), ("Server-Timing", "normalised"),
     ]
     private static let table = rules.map { (name: Array($0.header.utf8), value: Array($0.value.utf8)) }
@@ -29,6 +33,16 @@ extension CassetteEntry {
         guard var answer else { return self }
         Normalisation.apply(&answer.headers)
         Normalisation.apply(&answer.trailers)
+        var entry = self
+        entry.answer = answer
+        return entry
+    }
+
+    /// With placeholders in its answer that say only what kind of secret they stand for.
+    var anonymous: CassetteEntry {
+        guard var answer else { return self }
+        for index in answer.headers.indices { answer.headers[index].value = Template.anonymous(answer.headers[index].value) }
+        if case .bytes(let bytes) = answer.body { answer.body = .bytes(Template.anonymous(bytes)) }
         var entry = self
         entry.answer = answer
         return entry

@@ -129,14 +129,14 @@ struct ExactAnswer {
 
     static func mayHavePlaceholders(_ answer: CassetteEntry.Answer) -> Bool {
         Template.mayHavePlaceholders(answer.body.octets)
+            || Template.mayHavePlaceholders(answer.statusText ?? [])
             || (answer.headers + answer.trailers + answer.interim.flatMap(\.headers)).contains {
                 Template.mayHavePlaceholders($0.value)
             }
     }
 
     static func filled(_ field: HeaderField, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
-        let isAddress = ["location", "content-location", "referer", "link"].contains { field.isNamed(Array($0.utf8)) }
-        return Template(field.value, in: isAddress ? .url : .plain).filled(bound)
+        Template(field.value).filled(bound)
     }
 
     static func filledBody(_ answer: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
@@ -177,7 +177,8 @@ struct ExactAnswer {
             out += [13, 10]
         }
         out += recorded.httpVersion + Array(" \(recorded.status) ".utf8)
-        out += (recorded.statusText ?? Array(StatusText.reason(recorded.status).utf8)) + [13, 10]
+        let reason = recorded.statusText.map { Template($0).filled(bound) }
+        out += (reason ?? Array(StatusText.reason(recorded.status).utf8)) + [13, 10]
         var fields = recorded.headers.map { field -> HeaderField in
             if field.isNamed(Array("content-length".utf8)) { return HeaderField(field.name, length(field.value)) }
             return HeaderField(field.name, Self.filled(field, bound))

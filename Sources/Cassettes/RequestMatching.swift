@@ -12,6 +12,8 @@ package struct RequestMeaning: Sendable {
     package let mediaType: [UInt8]
     let headers: [HeaderField]
     var rules = MatchRules()
+    /// Recorded fields in which something stands for a secret: they say who asks.
+    private(set) var identity: [HeaderField] = []
 
     package init(method: [UInt8], path: [UInt8], query: [UInt8]?, headers: [HeaderField], body: [UInt8]) {
         self.method = method
@@ -31,6 +33,7 @@ package struct RequestMeaning: Sendable {
         headers = entry.headers
         mediaType = headers.first("content-type") ?? []
         body = entry.body.octets
+        identity = headers.filter { Template.mayHavePlaceholders($0.value) }
         self.rules = entry.match ?? rules
     }
 
@@ -120,7 +123,35 @@ package struct RequestMeaning: Sendable {
             if !isSame { found.append("header \(name.text): \(Self.shown(wanted)) against \(Self.shown(given))") }
         }
         if let difference = bodyDifference(request, &bound) { found.append(difference) }
+        if let difference = identityDifference(request, &bound) { found.append(difference) }
         return found
+    }
+
+    /// In how many segments the paths differ; 0 for the same, placeholders aside.
+    func pathDistance(_ request: RequestMeaning) -> Int {
+        var bound: [ByteKey: [UInt8]] = [:]
+        if Self.matchesPath(path, request.path, &bound) { return 0 }
+        let own = path.split(separator: Byte.slash, omittingEmptySubsequences: false)
+        let other = request.path.split(separator: Byte.slash, omittingEmptySubsequences: false)
+        let same = zip(own, other).count { own, other in
+            own.elementsEqual(other) || Template.mayHavePlaceholders(Array(own))
+        }
+        return max(1, max(own.count, other.count) - same)
+    }
+
+    /// What stands for a secret in a header is bound like any other: another value later is somebody else. A field that
+    /// is missing, or of another form, says nothing.
+    func identityDifference(_ request: RequestMeaning, _ bound: inout [ByteKey: [UInt8]]) -> String? {
+        for field in identity {
+            guard let given = request.headers.first(where: { $0.isNamed(field.name) }) else { continue }
+            let template = Template(field.value)
+            if template.matches(given.value, &bound) { continue }
+            var fresh: [ByteKey: [UInt8]] = [:]
+            if template.matches(given.value, &fresh) {
+                return "header \(field.name.text): \(field.value.text) stood for another value before"
+            }
+        }
+        return nil
     }
 
     private static func values(_ fields: [HeaderField], _ name: [UInt8]) -> [[UInt8]] {

@@ -1,3 +1,4 @@
+import PushSimJSONText
 package import PushSimWire
 
 /// A recorded text in which `{{name.1}}` stands for a value that was redacted, and `{{name.1:base64}}` for the value in a
@@ -92,6 +93,18 @@ package struct Template: Sendable {
         parts.compactMap { if case .placeholder(let name, _) = $0 { name } else { nil } }
     }
 
+    /// The text with placeholders that say only what kind of secret they stand for.
+    static func anonymous(_ text: [UInt8]) -> [UInt8] {
+        let template = Template(text)
+        guard template.hasPlaceholders else { return text }
+        return template.parts.flatMap { part -> [UInt8] in
+            switch part {
+            case .text(let text): text
+            case .placeholder(let name, _): Array("{{".utf8) + name.prefix { $0 != 46 } + Array("}}".utf8)
+            }
+        }
+    }
+
     // MARK: matching
 
     /// Whether a value, with the coding of its place, is of this form; what placeholders stand for is bound, and must be
@@ -166,10 +179,21 @@ package struct Template: Sendable {
     package func filled(_ bound: [ByteKey: [UInt8]]) -> [UInt8] {
         if parts.count == 1, case .text(let text) = parts[0] { return text }
         var out: [UInt8] = []
+        var isAfterLiteral = false
         for part in parts {
             switch part {
-            case .text(let text): out += text
+            case .text(let text):
+                // The quotes belonged to the placeholder.
+                out += isAfterLiteral && text.first == 34 ? text.dropFirst() : text[...]
+                isAfterLiteral = false
             case .placeholder(let name, let codings):
+                if place == .json, codings == [.literal] {
+                    let value = bound[ByteKey(name)] ?? [48]
+                    isAfterLiteral = out.last == 34 && Self.isLiteral(value)
+                    if isAfterLiteral { out.removeLast() }
+                    out += isAfterLiteral ? value : Coding.json.encode(value)
+                    continue
+                }
                 var value = bound[ByteKey(name)] ?? StandIn.value(name)
                 for coding in codings.reversed() { value = coding.encode(value) }
                 switch place {
@@ -181,6 +205,14 @@ package struct Template: Sendable {
             }
         }
         return out
+    }
+
+    /// Whether JSON has this value without quotes.
+    private static func isLiteral(_ value: [UInt8]) -> Bool {
+        switch (try? JSONDocument(value))?.root.kind {
+        case .number, .true, .false, .null: true
+        default: false
+        }
     }
 }
 

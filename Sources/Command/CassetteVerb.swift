@@ -21,6 +21,9 @@ enum CassetteVerb {
         if arguments.has("out"), ["show", "check", "diff"].contains(what) {
             throw UsageError(message: "cassette \(what) writes nothing: it takes no --out.", verb: "cassette")
         }
+        if arguments.has("timings"), what != "import" {
+            throw UsageError(message: "--timings belongs to cassette import.", verb: "cassette")
+        }
         if arguments.has("fix"), what != "check" {
             throw UsageError(message: "--fix belongs to cassette check.", verb: "cassette")
         }
@@ -71,6 +74,7 @@ enum CassetteVerb {
             }
             let own = CassetteCheck.findings(cassette, now: pushsim_wall_clock())
             findings += own.map { "\(file): \($0)" }
+            for remark in CassetteCheck.remarks(cassette) { Files.out("(\(file): \(remark))\n") }
             if own.isEmpty { Files.out("\(file): good, \(counted(cassette.entries.count, "entry", "entries"))\n") }
         }
         if !findings.isEmpty { throw Finding(message: findings.joined(separator: "\n")) }
@@ -97,7 +101,9 @@ enum CassetteVerb {
         case "redact": try rewrite(cassette, to: out ?? files[0], arguments)
         case "import":
             guard let out else { throw UsageError(message: "cassette import needs --out.", verb: "cassette") }
-            try rewrite(cassette, to: out, arguments)
+            var imported = cassette
+            if !arguments.has("timings") { imported.about.recordedAt = nil }
+            try rewrite(imported, to: out, arguments)
             for note in cassette.notes { Files.out("(\(note))\n") }
         default:
             guard let out else { throw UsageError(message: "cassette export needs --out.", verb: "cassette") }

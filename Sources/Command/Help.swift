@@ -121,6 +121,7 @@ enum Help {
             flags: [
                 .init(name: "out", value: "FILE", about: "redact, import, export: where to write"),
                 .init(name: "fix", value: nil, about: "check: mend what can be mended without you"),
+                .init(name: "timings", value: nil, about: "import: keep when things were"),
                 .init(name: "redact", value: "RULE", about: "what is a secret too, as for record"),
                 .init(name: "redact-routing-ids", value: nil, about: "routing ids are secrets too"),
             ], example: "pushsim cassette import proxyman.har --out recordings/login.har"),

@@ -26,12 +26,28 @@ enum LiveCheck {
                 continue
             }
             asked += 1
-            found += CassetteDiff.outcome(entry.normalised, live.ask(entry).normalised).map { "\(place): \($0)" }
+            let answered = live.ask(entry)
+            if case .failure(let failure) = answered.outcome, let why = unreachable(failure, recorded) {
+                stop(live)
+                throw Finding(message: "\(place): the upstream cannot be reached (\(why)); nothing more was asked")
+            }
+            // Secrets differ from run to run, and are not to stand in a log.
+            let (left, right) = CassetteRedaction.comparable(recorded, answered, cassette.about.redact)
+            found += CassetteDiff.outcome(left, right).map { "\(place): \($0)" }
         }
+        stop(live)
+        if !found.isEmpty { throw Finding(message: "\(path) has drifted:\n  " + found.joined(separator: "\n  ")) }
+        Files.out("\(path): the upstream still answers so, \(counted(asked, "entry", "entries")) asked\n")
+    }
+
+    private static func unreachable(_ failure: CassetteEntry.Failure, _ recorded: CassetteEntry) -> String? {
+        if case .failure(let own) = recorded.outcome, own.kind == failure.kind { return nil }
+        return [.refused, .dns, .tls].contains(failure.kind) ? failure.kind.rawValue : nil
+    }
+
+    private static func stop(_ live: Recorder) {
         let done = DispatchSemaphore(value: 0)
         live.stop { done.signal() }
         done.wait()
-        if !found.isEmpty { throw Finding(message: "\(path) has drifted:\n  " + found.joined(separator: "\n  ")) }
-        Files.out("\(path): the upstream still answers so, \(counted(asked, "entry", "entries")) asked\n")
     }
 }

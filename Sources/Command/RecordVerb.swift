@@ -42,9 +42,14 @@ enum RecordVerb {
         Files.out("pushsim \(Version.text) recording \(arguments.last("upstream") ?? "") at \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
         Serve.waitForStop(signals)
+        let open = recorder.underway
         wait { done in listener.close(done) }
         wait { done in recorder.stop(done) }
         if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
+        if open > 0 {
+            Files.error("(\(counted(open, "exchange was", "exchanges were")) under way and is not in the cassette)\n")
+        }
+        if recorder.count == 0 { throw Finding(message: "nothing was recorded: \(out) stays as it was") }
         try withExtendedLifetime(lock) {
             do {
                 try CassetteStore.write(try recorder.files(name: CassetteStore.name(out)), to: out)
@@ -79,7 +84,13 @@ enum RecordVerb {
         if arguments.has("keep-order") { settings.redaction.order = .start }
         settings.deviceKeys = try deviceKeys(arguments)
         settings.keepsTimings = arguments.has("timings")
-        settings.certificates = arguments.last("ca")
+        if let path = arguments.last("ca") {
+            let bytes = try Files.read(path)
+            guard bytes.text.contains("-----BEGIN CERTIFICATE-----") else {
+                throw Finding(message: "\(path) holds no certificate in PEM")
+            }
+            settings.certificates = path
+        }
         if let text = arguments.last("timeout") {
             guard let limit = TimeText.duration(text), limit >= 1_000_000 else {
                 throw UsageError(message: "--timeout takes a time such as 30s, not \"\(text)\".", verb: "record")

@@ -1,6 +1,7 @@
 import CPushSimSystem
 import PushSim
 import PushSimCassettes
+import PushSimSimulation
 import PushSimWire
 
 /// `pushsim replay`: recordings in the place of a server. It fails closed: what was not recorded is 501.
@@ -18,9 +19,14 @@ enum ReplayVerb {
         settings.shiftsDates = arguments.has("shift-dates")
         settings.secrets = try secrets(arguments, "replay")
         if let timing = arguments.last("timing") { settings.speed = try speed(timing) }
+        if settings.repeatsLast, settings.order == .strict {
+            throw UsageError(message: "--repeat-last belongs to --order identity.", verb: "replay")
+        }
         let tape: CassetteTape
         do {
-            tape = CassetteTape(try arguments.rest.map { try load($0) })
+            let cassettes = try arguments.rest.map { try load($0) }
+            try check(cassettes, settings)
+            tape = CassetteTape(cassettes)
         } catch let error as CassetteError {
             throw Finding(message: error.description)
         }
@@ -32,6 +38,19 @@ enum ReplayVerb {
     private static func load(_ name: String) throws(CassetteError) -> Cassette {
         if pushsim_file_size(name) < 0, let shipped = try ShippedRecordings.load(name) { return shipped }
         return try CassetteStore.load(name)
+    }
+
+    /// What is asked of cassettes that they do not have.
+    private static func check(_ cassettes: [Cassette], _ settings: PlayerSettings) throws {
+        let known = Set(cassettes.flatMap(\.placeholders))
+        if let stranger = settings.secrets.keys.map({ $0.bytes.text }).sorted().first(where: { !known.contains($0) }) {
+            throw UsageError(
+                message: "--secret \(stranger): no placeholder is called so."
+                    + Suggestion.text(stranger, known.sorted()), verb: "replay")
+        }
+        guard settings.shiftsDates, let timeless = cassettes.first(where: { $0.about.recordedAt == nil }) else { return }
+        throw Finding(
+            message: "--shift-dates: \(timeless.name) does not say when it was recorded; record it with --timings")
     }
 
     private static func speed(_ text: String) throws(UsageError) -> Double? {

@@ -127,6 +127,7 @@ struct Serve {
         if arguments.has("complete"), !leftovers.isEmpty {
             throw Finding(message: "nobody asked for:\n  " + leftovers.joined(separator: "\n  "))
         }
+        if !leftovers.isEmpty { Files.error("(nobody asked for:\n  \(leftovers.joined(separator: "\n  ")))\n") }
         if let path = arguments.last("report") { try Files.write(service.report, to: path) }
     }
 

@@ -66,6 +66,9 @@ package final class Recorder: RequestHandler {
     /// How many exchanges are over.
     package var count: Int { log.all.count }
 
+    /// How many exchanges are not over.
+    package var underway: Int { log.underway }
+
     /// Ends what is under way. `done` is called when nothing more is recorded.
     package func stop(_ done: @escaping @Sendable () -> Void) { outbound.stop(done) }
 
@@ -112,6 +115,7 @@ package final class Recorder: RequestHandler {
             entry.url.origin = origin.origin
             entry.headers = Self.addressed(fields, to: origin)
         }
+        log.begin()
         let relay = Relay(exchange, entry, log, renaming: origin.map { (upstream.origin, $0.origin) })
         exchange.context = relay
         outbound.submit { $0.begin(call, relay) }

@@ -83,6 +83,10 @@ public final class Recording: Sendable {
         if wasStopped { return }
         await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
         await withCheckedContinuation { continuation in recorder.stop { continuation.resume() } }
+        defer { lock.release() }
+        if recorder.count == 0 {
+            throw RecordingError(description: "nothing was recorded: \(self.path) stays as it was")
+        }
         do throws(CassetteError) {
             try CassetteStore.write(try recorder.files(name: CassetteStore.name(path)), to: path)
         } catch {

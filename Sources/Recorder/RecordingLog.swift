@@ -10,8 +10,15 @@ final class RecordingLog: Sendable {
     let begun = pushsim_monotonic_clock()
     let begunAt = pushsim_wall_clock()
     private let entries = Mutex<[CassetteEntry]>([])
+    private let begunCount = Mutex(0)
+
+    /// A request has come.
+    func begin() { begunCount.withLock { $0 += 1 } }
 
     func add(_ entry: CassetteEntry) { entries.withLock { $0.append(entry) } }
 
     var all: [CassetteEntry] { entries.withLock { $0 } }
+
+    /// How many requests have not come to an end.
+    var underway: Int { begunCount.withLock { $0 } - entries.withLock { $0.count } }
 }

@@ -77,11 +77,52 @@ struct RecordingTests {
     func lock() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.har")
-            let upstream = try #require(URL(string: "http://127.0.0.1:1"))
-            let first = try await PushSim.record(upstream: upstream, to: file)
-            await #expect(throws: RecordingError.self) { try await PushSim.record(upstream: upstream, to: file) }
+            let fake = try await PushSim.start(options: options)
+            let first = try await PushSim.record(upstream: fake.url, to: file)
+            await #expect(throws: RecordingError.self) { try await PushSim.record(upstream: fake.url, to: file) }
+            _ = try await register(first.url.port ?? 0, "a", "t")
             try await first.stop()
+            let second = try await PushSim.record(upstream: fake.url, to: file)
+            let failure = await #expect(throws: RecordingError.self) { try await second.stop() }
+            #expect(failure?.description.contains("nothing was recorded") == true)
+            #expect(try CassetteStore.load(file.path).entries.count == 1)
+            await fake.stop()
         }
+    }
+
+    @Test("A cassette goes behind its link; the lock is that of the file, and what is no file is refused")
+    func links() async throws {
+        try await withFolder { folder in
+            let (file, link) = (folder.appendingPathComponent("real.har"), folder.appendingPathComponent("link.har"))
+            try Data("old".utf8).write(to: file)
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+            let fake = try await PushSim.start(options: options)
+            let first = try await PushSim.record(upstream: fake.url, to: link)
+            await #expect(throws: RecordingError.self) { try await PushSim.record(upstream: fake.url, to: file) }
+            _ = try await register(first.url.port ?? 0, "a", "t")
+            try await first.stop()
+            #expect(try CassetteStore.load(file.path).entries.count == 1)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == file.path)
+            for path in ["/dev/full", folder.path, folder.appendingPathComponent("no/a.har").path] {
+                await #expect(throws: RecordingError.self) {
+                    try await PushSim.record(upstream: fake.url, to: URL(fileURLWithPath: path))
+                }
+            }
+            await fake.stop()
+        }
+    }
+
+    @Test("What lies in the folder of bodies and is none stays there")
+    func strangers() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let bodies = folder.appendingPathComponent("a.bodies")
+        try FileManager.default.createDirectory(at: bodies, withIntermediateDirectories: true)
+        let (mine, old) = (bodies.appendingPathComponent("notes.txt"), bodies.appendingPathComponent(String(repeating: "a", count: 64)))
+        for file in [mine, old] { try Data("mine".utf8).write(to: file) }
+        let files = HARWriter.files(Cassette(name: "a"), name: "a")
+        try CassetteStore.write(files, to: folder.appendingPathComponent("a.har").path)
+        #expect(FileManager.default.fileExists(atPath: mine.path) && !FileManager.default.fileExists(atPath: old.path))
     }
 
     @Test(

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <limits.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -344,6 +345,10 @@ int pushsim_stop_signals(void) {
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0) return -errno;
+    // A terminal that closes; where somebody has it ignored (nohup), that stays.
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) < 0) return -errno;
+    if (hangup.sa_handler != SIG_IGN && sigaction(SIGHUP, &action, NULL) < 0) return -errno;
     // Whoever reads the log may leave.
     action.sa_handler = SIG_IGN;
     if (sigaction(SIGPIPE, &action, NULL) < 0) return -errno;
@@ -412,6 +417,36 @@ int pushsim_file_read(const char *path, uint8_t **content, size_t *size) {
     *content = bytes;
     *size = used;
     return 0;
+}
+
+int pushsim_path_resolve(const char *path, char *resolved, size_t size) {
+    char buffer[PATH_MAX];
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return PUSHSIM_PATH_FOLDER;
+        if (!S_ISREG(info.st_mode)) return PUSHSIM_PATH_OTHER;
+        if (realpath(path, buffer) == NULL) return -errno;
+        if (strlen(buffer) + 1 > size) return -ENAMETOOLONG;
+        strcpy(resolved, buffer);
+        return PUSHSIM_PATH_FILE;
+    }
+    // A link that leads nowhere would be replaced, not followed.
+    if (lstat(path, &info) == 0) return PUSHSIM_PATH_OTHER;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    if (*name == 0) return -ENOENT;
+    size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    char folder[PATH_MAX];
+    if (length + 1 > sizeof folder) return -ENAMETOOLONG;
+    memcpy(folder, slash == NULL ? "." : path, length);
+    folder[length] = 0;
+    if (realpath(folder, buffer) == NULL) return -errno;
+    if (stat(buffer, &info) < 0 || !S_ISDIR(info.st_mode)) return -ENOTDIR;
+    if (strlen(buffer) + strlen(name) + 2 > size) return -ENAMETOOLONG;
+    strcpy(resolved, buffer);
+    if (strcmp(buffer, "/") != 0) strcat(resolved, "/");
+    strcat(resolved, name);
+    return PUSHSIM_PATH_NONE;
 }
 
 int64_t pushsim_write_all(int fd, const void *buffer, size_t size) {

@@ -39,10 +39,23 @@ package struct CassetteRedaction: Sendable {
         let sorted = sort(redactor.redact(entries), redactor.secrets)
         var names = PlaceholderNames(redactor.secrets, taken: entries)
         var result = cassette
+        result.about.isNormalised = normalises || cassette.about.isNormalised
         result.entries = sorted.map { entry in entry.rendered { names.name($0) } }
         let known = Set(cassette.about.redact)
         result.about.redact = cassette.about.redact + rules.map(\.text).filter { !known.contains($0) }
         return (result, redactor.secrets)
+    }
+
+    /// A recorded entry and one that has just been answered, both without secrets and without what differs from run to
+    /// run, so that only what really is different differs.
+    /// - Parameter rules: as the cassette has them.
+    package static func comparable(
+        _ recorded: CassetteEntry, _ answered: CassetteEntry, _ rules: [String]
+    ) -> (CassetteEntry, CassetteEntry) {
+        var redaction = CassetteRedaction()
+        redaction.rules = rules.compactMap { try? RedactionRule($0) }
+        let (live, _) = redaction.redacted(Cassette(name: "", entries: [answered]))
+        return (recorded.normalised.anonymous, (live.entries.first ?? answered).anonymous)
     }
 
     // MARK: order
@@ -113,13 +126,7 @@ private struct PlaceholderNames {
     /// - Parameter taken: entries whose placeholders keep their names.
     init(_ secrets: Secrets, taken entries: [CassetteEntry]) {
         self.secrets = secrets
-        for entry in entries { for text in Self.texts(entry) { note(Template(text)) } }
-    }
-
-    private static func texts(_ entry: CassetteEntry) -> [[UInt8]] {
-        var texts = [entry.url.target, entry.body.octets] + entry.headers.map(\.value)
-        if let answer = entry.answer { texts += [answer.body.octets] + answer.headers.map(\.value) }
-        return texts
+        for entry in entries { for text in entry.texts { note(Template(text)) } }
     }
 
     private mutating func note(_ template: Template) {

@@ -6,6 +6,8 @@ import PushSimWire
 /// How a value is written in a text.
 package enum Coding: String, Sendable, CaseIterable {
     case percent, json, base64, base64url, hex
+    /// Of JSON: a number, true, false or null, which the text of a placeholder stands for.
+    case literal
 
     func encode(_ value: [UInt8]) -> [UInt8] {
         switch self {
@@ -14,6 +16,7 @@ package enum Coding: String, Sendable, CaseIterable {
         case .base64: Array(Base64.encode(value, .standard).utf8)
         case .base64url: Array(Base64.encode(value, .url).utf8)
         case .hex: Hex.bytes(value)
+        case .literal: value
         }
     }
 
@@ -23,6 +26,7 @@ package enum Coding: String, Sendable, CaseIterable {
         case .json: (try? JSONDocument([34] + text + [34]))?.root.stringBytes
         case .base64, .base64url: Base64.decodeLeniently(text)
         case .hex: Self.unhex(text)
+        case .literal: text
         }
     }
 

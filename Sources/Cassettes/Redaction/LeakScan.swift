@@ -11,16 +11,17 @@ struct LeakScan {
         self.secrets = secrets
         search = SecretSearch(
             secrets.all.enumerated().flatMap { number, secret in
-                Self.forms(secret.value).map {
-                    (bytes: $0, secret: number, isWord: secret.value.count < SecretSearch.wordLength)
-                }
+                secret.reach == .place
+                    ? [] : Self.forms(secret.value).map { (bytes: $0, secret: number, isWord: secret.reach == .word) }
             })
     }
 
     /// - Throws: where a secret stands, without saying it.
     func check(_ files: CassetteFiles, _ name: String) throws(CassetteError) {
-        if let match = search.matches(files.har).first {
-            throw CassetteError(refusal(match, "\(name), at \(Self.place(match.range.lowerBound, files.har))"))
+        if let document = try? JSONDocument(files.har), let found = first(in: document.root, isOurs: true) {
+            let (match, value) = found
+            let offset = value.offset + match.range.lowerBound
+            throw CassetteError(refusal(match, "\(name), at \(Self.place(offset, files.har))"))
         }
         for body in files.bodies {
             if let match = search.matches(body.bytes).first {
@@ -29,14 +30,45 @@ struct LeakScan {
         }
     }
 
+    /// The first text that holds a secret. What the format itself says is none of the recording.
+    /// - Parameter isOurs: whether member names are those of the format.
+    private func first(in value: JSONValue, isOurs: Bool) -> (SecretSearch.Match, JSONValue)? {
+        switch value.kind {
+        case .object:
+            for member in value.members {
+                let isKnown = isOurs && Self.members.contains(member.name)
+                if isKnown, Self.constant.contains(member.name) { continue }
+                if !isKnown, let match = search.matches(Array(member.key.source)).first { return (match, member.key) }
+                if let found = first(in: member.value, isOurs: isKnown) { return found }
+            }
+        case .array:
+            for element in value.elements { if let found = first(in: element, isOurs: isOurs) { return found } }
+        case .string: return search.matches(Array(value.source)).first.map { ($0, value) }
+        // The numbers of the format are sizes and times; those of others may be anything.
+        case .number: if !isOurs { return search.matches(Array(value.source)).first.map { ($0, value) } }
+        default: break
+        }
+        return nil
+    }
+
+    /// Whose values are the format's own too.
+    private static let constant: Set<String> = [
+        "version", "creator", "startedDateTime", "time", "timings", "cache", "httpVersion", "encoding", "normalise",
+        "format", "recordedAt", "direction", "failure", "notCaptured",
+    ]
+    private static let members: Set<String> = constant.union([
+        "log", "_pushsim", "redact", "match", "entries", "request", "response", "method", "url", "_url64", "cookies",
+        "headers", "queryString", "postData", "headersSize", "bodySize", "mimeType", "text", "_file", "status",
+        "statusText", "_statusText64", "content", "size", "redirectURL", "name", "value", "_value64", "_error", "chunks",
+        "encodedBody", "trailers", "interim", "plaintext", "plaintext64", "declared",
+    ])
+
     private func refusal(_ match: SecretSearch.Match, _ place: String) -> String {
         "a secret (\(secrets.all[match.secret].kind)) would stand in \(place), where redaction does not reach: "
-            + "nothing was written. Keep it out of the exchange, or name it with --redact."
+            + "nothing was written. Keep it out of the exchange."
     }
 
     private static func forms(_ value: [UInt8]) -> [[UInt8]] {
-        // What is too short, or a word of the format, would be found everywhere.
-        guard value.count >= SecretSearch.leastLength, SecretNames.field(value) == nil else { return [] }
         let once = Coding.percentEncode(value)
         var forms = [
             value, once, Coding.percentEncode(once), once.text.lowercased().utf8.map { $0 }, Coding.json.encode(value),

@@ -41,6 +41,7 @@ struct RedactedText: Sendable {
 /// An entry with secrets taken out.
 struct RedactedEntry: Sendable {
     let source: CassetteEntry
+    var origin = RedactedText()
     var path = RedactedText()
     var query: RedactedText?
     var headers: [RedactedText] = []
@@ -50,15 +51,18 @@ struct RedactedEntry: Sendable {
     var trailers: [RedactedText] = []
     var interim: [[RedactedText]] = []
     var answerBody = RedactedText()
+    var statusText: RedactedText?
 
     func rendered(_ name: (Int) -> String) -> CassetteEntry {
         var entry = source
+        entry.url.origin = origin.rendered(name)
         entry.url.path = path.rendered(name)
         entry.url.query = query.map { $0.rendered(name) }
         entry.headers = Self.filled(entry.headers, headers, name)
         if case .bytes = entry.body { entry.body = .bytes(body.rendered(name)) }
         entry.plaintext = plaintext?.rendered(name)
         guard var answer = entry.answer else { return entry }
+        answer.statusText = statusText?.rendered(name)
         answer.headers = Self.filled(answer.headers, answerHeaders, name)
         answer.trailers = Self.filled(answer.trailers, trailers, name)
         for (index, fields) in interim.enumerated() {

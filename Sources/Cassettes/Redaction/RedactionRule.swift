@@ -32,6 +32,12 @@ package struct RedactionRule: Sendable {
             }
             place = .json(path.steps)
         case "regex":
+            // Rules are written into the file, so that a replay knows them.
+            guard rest.utf8.contains(where: { "^$.*+?()[]{}|\\".utf8.contains($0) }) else {
+                throw CassetteError(
+                    "--redact \(text) is the secret itself, and rules are kept in the file: give a pattern that "
+                        + "describes it, or name its place with header:, query:, form: or json:")
+            }
             do {
                 _ = try Regex(rest)
             } catch {
@@ -82,6 +88,7 @@ enum SecretNames {
         "authorization": "authorization", "proxy-authorization": "authorization", "x-api-key": "api-key",
         "api-key": "api-key", "apikey": "api-key", "x-goog-api-key": "api-key", "x-auth-token": "token",
         "x-access-token": "token", "x-csrf-token": "token", "x-xsrf-token": "token", "x-session-token": "token",
+        "x-token": "token",
     ]
 
     /// By the name in lower case without `-` and `_`.
@@ -89,16 +96,18 @@ enum SecretNames {
         var table: [String: String] = [:]
         for name in [
             "token", "accesstoken", "refreshtoken", "idtoken", "sessiontoken", "authtoken", "csrftoken", "bearertoken",
-            "session", "sessionid",
+            "session", "sessionid", "xtoken", "bearer",
         ] { table[name] = "token" }
         for name in [
             "devicetoken", "pushtoken", "fcmtoken", "apnstoken", "voiptoken", "registrationtoken", "pushkittoken",
+            "registrationids",
         ] { table[name] = "device-token" }
         for name in ["apikey", "xapikey", "accesskey"] { table[name] = "api-key" }
         for name in ["password", "passwd", "pwd", "passphrase", "newpassword", "oldpassword"] {
             table[name] = "password"
         }
-        for name in ["secret", "clientsecret"] { table[name] = "secret" }
+        for name in ["pin", "pincode", "otp"] { table[name] = "pin" }
+        for name in ["secret", "clientsecret", "credential", "credentials"] { table[name] = "secret" }
         for name in ["authsecret", "auth"] { table[name] = "auth-secret" }
         // Public, but another one for each installation: a replay must take any.
         for name in ["encryptionkey", "p256dh"] { table[name] = "encryption-key" }
@@ -111,6 +120,16 @@ enum SecretNames {
 
     static func field(_ name: [UInt8]) -> String? {
         fields[name.filter { $0 != 45 && $0 != 95 }.map(Byte.lowercased).text]
+    }
+
+    /// What a query item is by names that say as much nowhere else: API keys, signatures, codes of a login.
+    static func query(_ name: [UInt8]) -> String? {
+        switch name.map(Byte.lowercased).text {
+        case "key": "api-key"
+        case "sig", "signature": "secret"
+        case "code": "token"
+        default: nil
+        }
     }
 
     /// Of several kinds that a value was found as, the first of these names it.

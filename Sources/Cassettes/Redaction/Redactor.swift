@@ -35,6 +35,7 @@ struct Redactor {
     private mutating func redact(_ entry: CassetteEntry) -> RedactedEntry {
         var out = RedactedEntry(source: entry)
         out.plaintext = entry.plaintext.map { body($0, []) }
+        out.origin = text(DecodedText(entry.url.origin), .url)
         out.path = joined(entry.url.path, Byte.slash) { redactor, part in redactor.text(DecodedText(part), .url) }
         if let query = entry.url.query {
             out.query = joined(query, 38) { redactor, part in redactor.pair(part, .url) }
@@ -48,6 +49,7 @@ struct Redactor {
         out.headers = entry.headers.map { header($0) }
         out.body = body(entry.body.octets, entry.headers)
         guard let answer = entry.answer else { return out }
+        out.statusText = answer.statusText.map { text(DecodedText($0), .raw) }
         out.answerHeaders = answer.headers.map { header($0) }
         out.trailers = answer.trailers.map { header($0) }
         out.interim = answer.interim.map { interim in interim.headers.map { header($0) } }
@@ -90,8 +92,6 @@ struct Redactor {
             var out = RedactedText(Array(field.value[...space]))
             out.append(component(Array(field.value[(space + 1)...]), .raw, isNamed: true))
             return out
-        // Addresses of their own kind: what stands in them is a URL's.
-        case "location", "content-location", "referer", "link": return text(DecodedText(field.value), .url)
         default:
             let isNamed = SecretNames.headers[field.name.map(Byte.lowercased).text] != nil || isSecret(field.name)
             return component(field.value, .raw, isNamed: isNamed)
@@ -107,7 +107,7 @@ struct Redactor {
         let bare = DecodedText(source)
         let plain = Self.decoded(bare, context)
         let trimmed = plain.bytes.trimmed
-        if isNamed || trimmed.count >= SecretSearch.leastLength, let number = secrets.number(trimmed) {
+        if let number = secrets.number(trimmed), isNamed || secrets.all[number].reach != .place {
             let lead = plain.bytes.prefix { $0 == Byte.space || $0 == Byte.tab }.count
             var out = RedactedText(Array(source[..<plain.starts[lead]]))
             out.pieces.append(.secret(number, []))
@@ -139,7 +139,7 @@ struct Redactor {
         switch value.kind {
         case .object:
             for member in value.members {
-                json(member.value, bytes, isSecret(member.key.stringBytes ?? []), &done, &out)
+                json(member.value, bytes, isNamed || isSecret(member.key.stringBytes ?? []), &done, &out)
             }
         case .array: for element in value.elements { json(element, bytes, isNamed, &done, &out) }
         case .string:
@@ -149,16 +149,15 @@ struct Redactor {
             out.append(Array(bytes[done..<start]))
             out.append(redacted)
             done = end
-        case .number:
-            // A number cannot hold a placeholder: the text of one takes its place.
-            guard isNamed || value.source.count >= SecretSearch.leastLength,
-                let number = secrets.number(Array(value.source))
+        case .number, .true, .false, .null:
+            // None of these can hold a placeholder: the text of one that says so takes its place.
+            guard let number = secrets.number(Array(value.source)),
+                isNamed || value.kind == .number && secrets.all[number].reach != .place
             else { return }
             out.append(Array(bytes[done..<value.offset]) + [34])
-            out.pieces.append(.secret(number, []))
+            out.pieces.append(.secret(number, [.literal]))
             out.append([34])
             done = value.offset + value.source.count
-        default: return
         }
     }
 

@@ -28,13 +28,34 @@ struct SecretCollector {
             headers(answer.headers + answer.trailers)
             body(answer.body.octets, answer.headers)
         }
-        for entry in entries where entry.isDelivery { deliveryTarget(entry.url) }
+        for entry in entries where entry.isDelivery || Self.isPush(entry) { deliveryTarget(entry.url) }
+        for entry in entries { device(entry) }
+    }
+
+    /// A Web Push message, wherever it goes: its path is the secret of the endpoint.
+    private static func isPush(_ entry: CassetteEntry) -> Bool {
+        entry.headers.first("ttl") != nil && entry.headers.first("content-encoding") == Array("aes128gcm".utf8)
+    }
+
+    /// Where vendors' services have the token of a device: APNs in the path, the older FCM under `to`.
+    private mutating func device(_ entry: CassetteEntry) {
+        let segments = entry.url.path.split(separator: Byte.slash)
+        if segments.count == 3, segments[0].elementsEqual("3".utf8), segments[1].elementsEqual("device".utf8) {
+            secrets.add(Array(segments[2]), "device-token")
+        }
+        if entry.url.path == Array("/fcm/send".utf8), let root = (try? JSONDocument(entry.body.octets))?.root,
+            let to = root["to"]?.stringBytes, !to.starts(with: "/topics/".utf8)
+        {
+            secrets.add(to, "device-token")
+        }
     }
 
     // MARK: places
 
     private mutating func target(_ url: RecordedURL) {
+        free(url.origin)
         for pair in Percent.form(url.query ?? []) ?? [] {
+            if let kind = SecretNames.query(pair.name) { secrets.add(pair.value, kind) }
             field(pair.name, pair.value) { rule in
                 if case .query(let name) = rule.place { name == pair.name } else { false }
             }
@@ -63,7 +84,7 @@ struct SecretCollector {
             }
             for rule in rules {
                 if case .header(let wanted) = rule.place, header.isNamed(wanted) {
-                    secrets.add(header.value, rule.kind)
+                    secrets.add(header.value, rule.kind, isRuled: true)
                 }
             }
             free(header.value)
@@ -127,7 +148,7 @@ struct SecretCollector {
 
     private mutating func field(_ name: [UInt8], _ value: [UInt8], _ isNamed: (RedactionRule) -> Bool) {
         if let kind = SecretNames.field(name) { named(value, kind) }
-        for rule in rules where isNamed(rule) { secrets.add(value, rule.kind) }
+        for rule in rules where isNamed(rule) { secrets.add(value, rule.kind, isRuled: true) }
     }
 
     /// A token may be the URL of an endpoint, of which the authority is none of the secret.
@@ -146,7 +167,13 @@ struct SecretCollector {
         case .object:
             for member in value.members {
                 let name = member.key.stringBytes ?? []
-                if let text = member.value.stringBytes, let kind = SecretNames.field(name) { named(text, kind) }
+                if let kind = SecretNames.field(name) {
+                    if let text = member.value.stringBytes { named(text, kind) }
+                    if member.value.kind == .number { secrets.add(Array(member.value.source), kind) }
+                    if kind == "device-token" {
+                        for text in member.value.elements.compactMap(\.stringBytes) { named(text, kind) }
+                    }
+                }
                 self.value(member.value, depth)
             }
         case .array: for element in value.elements { self.value(element, depth) }
@@ -160,10 +187,7 @@ struct SecretCollector {
     }
 
     private mutating func along(_ steps: ArraySlice<JSONPath.Step>, _ value: JSONValue, _ kind: String) {
-        guard let step = steps.first else {
-            secrets.add(value.stringBytes ?? Array(value.source), kind)
-            return
-        }
+        guard let step = steps.first else { return leaves(value, kind) }
         let rest = steps.dropFirst()
         switch step {
         case .member("*"):
@@ -175,10 +199,31 @@ struct SecretCollector {
         }
     }
 
+    /// All that a named value holds.
+    private mutating func leaves(_ value: JSONValue, _ kind: String) {
+        switch value.kind {
+        case .object: for member in value.members { leaves(member.value, kind) }
+        case .array: for element in value.elements { leaves(element, kind) }
+        default: secrets.add(value.stringBytes ?? Array(value.source), kind, isRuled: true)
+        }
+    }
+
     // MARK: shapes
 
     /// What is a secret by its shape: tokens, addresses, private keys.
     private mutating func free(_ text: [UInt8]) {
+        for member in SecretShapes.members(text) {
+            if let kind = SecretNames.field(member.name) ?? (member.isQuery ? SecretNames.query(member.name) : nil) {
+                named(member.value, kind)
+            }
+            for rule in rules where member.isQuery {
+                if case .query(let name) = rule.place, name == member.name {
+                    secrets.add(member.value, rule.kind, isRuled: true)
+                }
+            }
+        }
+        for token in SecretShapes.bearers(text) { secrets.add(token, "authorization") }
+        for password in SecretShapes.passwords(text) { secrets.add(password, "password") }
         for token in SecretShapes.webTokens(text) { secrets.add(token, "jwt") }
         for address in SecretShapes.addresses(text) where !isRoutingID(address) { secrets.add(address, "email") }
         for key in SecretShapes.privateKeys(text) { secrets.add(key, "private-key") }
@@ -191,7 +236,7 @@ struct SecretCollector {
             else { continue }
             for match in string.matches(of: regex) {
                 let inner = match.output.count > 1 ? match.output[1].substring : nil
-                secrets.add(Array((inner ?? string[match.range]).utf8), rule.kind)
+                secrets.add(Array((inner ?? string[match.range]).utf8), rule.kind, isRuled: true)
             }
         }
     }

@@ -1,4 +1,5 @@
 import PushSimJSONText
+import PushSimSimulation
 import PushSimWebPush
 import PushSimWire
 
@@ -17,8 +18,12 @@ enum SecretShapes {
             }
             let run = Array(text[index...].prefix { isTokenByte($0) || $0 == 46 })
             let parts = run.split(separator: 46, omittingEmptySubsequences: false)
-            if parts.count >= 3, let head = Base64.decode(parts[0]), (try? JSONDocument(head))?.root.kind == .object {
-                found.append(Array(parts[0...2].joined(separator: [46])))
+            if parts.count >= 3, let head = Base64.decode(parts[0]), let root = (try? JSONDocument(head))?.root,
+                root.kind == .object
+            {
+                // An encrypted one has five parts (RFC 7516).
+                let count = parts.count >= 5 && root["enc"] != nil ? 5 : 3
+                found.append(Array(parts[..<count].joined(separator: [46])))
             }
             index += run.count
         }
@@ -40,7 +45,9 @@ enum SecretShapes {
             while end < text.count, isDomainByte(text[end]) { end += 1 }
             while end > at + 1, text[end - 1] == 46 || text[end - 1] == 45 { end -= 1 }
             let domain = text[(at + 1)..<end]
-            if start < at, let dot = domain.lastIndex(of: 46), dot > at + 1,
+            // `scheme://user:password@host` is no address.
+            let isUserInfo = start > 0 && (text[start - 1] == Byte.colon || text[start - 1] == Byte.slash)
+            if !isUserInfo, start < at, let dot = domain.lastIndex(of: 46), dot > at + 1,
                 domain[(dot + 1)...].allSatisfy({ (97...122).contains($0 | 32) }), end - dot > 2
             {
                 found.append(Array(text[start..<end]))
@@ -56,6 +63,108 @@ enum SecretShapes {
 
     private static func isDomainByte(_ byte: UInt8) -> Bool {
         byte == 45 || byte == 46 || (48...57).contains(byte) || (97...122).contains(byte | 32)
+    }
+
+    struct Member {
+        let name: [UInt8]
+        let value: [UInt8]
+        /// `name=value` behind `?` or `&`, with its escapes undone.
+        let isQuery: Bool
+    }
+
+    /// Names with a value in any text: `"name": "value"` and `"name": 5` of JSON that is cut, in lines or in a script,
+    /// `?name=value&` of a URL, `<name>value</name>` of XML.
+    static func members(_ text: [UInt8]) -> [Member] {
+        var found: [Member] = []
+        for index in text.indices {
+            let member: Member? =
+                switch text[index] {
+                case Byte.colon: jsonMember(text, index)
+                case 61: queryItem(text, index)
+                case 62: element(text, index)
+                default: nil
+                }
+            if let member, !member.value.isEmpty { found.append(member) }
+        }
+        return found
+    }
+
+    private static func jsonMember(_ text: [UInt8], _ colon: Int) -> Member? {
+        var end = colon
+        while end > 0, text[end - 1] == Byte.space { end -= 1 }
+        guard end > 1, text[end - 1] == 34 else { return nil }
+        var start = end - 1
+        while start > 0, isTokenByte(text[start - 1]) { start -= 1 }
+        guard start > 0, text[start - 1] == 34, start < end - 1 else { return nil }
+        var first = colon + 1
+        while first < text.count, text[first] == Byte.space { first += 1 }
+        guard first < text.count else { return nil }
+        let name = Array(text[start..<(end - 1)])
+        if text[first] != 34 {
+            let number = text[first...].prefix { (48...57).contains($0) }
+            return Member(name: name, value: Array(number), isQuery: false)
+        }
+        var last = first + 1
+        while last < text.count, text[last] != 34, text[last] != 10 { last += text[last] == 92 ? 2 : 1 }
+        let raw = Array(text[(first + 1)..<min(last, text.count)])
+        return Member(name: name, value: Coding.json.decode(raw) ?? raw, isQuery: false)
+    }
+
+    private static func queryItem(_ text: [UInt8], _ equals: Int) -> Member? {
+        var start = equals
+        while start > 0, isTokenByte(text[start - 1]) || text[start - 1] == 46 { start -= 1 }
+        guard start > 0, start < equals, text[start - 1] == 63 || text[start - 1] == 38 || text[start - 1] == 59 else {
+            return nil
+        }
+        let value = text[(equals + 1)...].prefix { byte in
+            byte > 32 && byte != 127 && !"&;#\"'<>,".utf8.contains(byte)
+        }
+        return Member(
+            name: Array(text[start..<equals]), value: Percent.decode(value, plusIsSpace: true) ?? Array(value),
+            isQuery: true)
+    }
+
+    private static func element(_ text: [UInt8], _ close: Int) -> Member? {
+        var start = close
+        while start > 0, isTokenByte(text[start - 1]) { start -= 1 }
+        guard start > 0, start < close, text[start - 1] == 60 else { return nil }
+        let name = Array(text[start..<close])
+        let value = Array(text[(close + 1)...].prefix { $0 != 60 })
+        let end = close + 1 + value.count
+        let tail = Array("</".utf8) + name
+        guard end + tail.count <= text.count, text[end..<(end + tail.count)].elementsEqual(tail) else { return nil }
+        return Member(name: name, value: value.trimmed, isQuery: false)
+    }
+
+    /// `Bearer x` in any text: x.
+    static func bearers(_ text: [UInt8]) -> [[UInt8]] {
+        let word = Array("Bearer ".utf8)
+        var found: [[UInt8]] = []
+        var index = 0
+        while let start = find(word, text, index) {
+            let token = text[(start + word.count)...].prefix { byte in
+                isTokenByte(byte) || [43, 46, 47, 61, 126].contains(byte)
+            }
+            index = start + word.count + token.count
+            if token.count >= 8 { found.append(Array(token)) }
+        }
+        return found
+    }
+
+    /// Passwords of URLs with user info.
+    static func passwords(_ text: [UInt8]) -> [[UInt8]] {
+        let mark = Array("://".utf8)
+        var found: [[UInt8]] = []
+        var index = 0
+        while let start = find(mark, text, index) {
+            let authority = text[(start + 3)...].prefix { $0 > 32 && !"/?#\"'<>".utf8.contains($0) }
+            index = start + 3
+            guard let at = authority.lastIndex(of: 64), let colon = authority[..<at].firstIndex(of: Byte.colon) else {
+                continue
+            }
+            found.append(Percent.decode(authority[(colon + 1)..<at]) ?? Array(authority[(colon + 1)..<at]))
+        }
+        return found.filter { !$0.isEmpty }
     }
 
     /// Blocks of PEM whose label ends in PRIVATE KEY.
@@ -100,14 +209,14 @@ enum MultipartBody {
             let part = Array(body[(start + line.count)..<end])
             guard let gap = SecretShapes.find([13, 10, 13, 10], part, 0) else { return nil }
             let head = part[..<gap].map { $0 }.text
-            guard let mark = head.range(of: "name=\"") else { return nil }
-            let name = head[mark.upperBound...].prefix { $0 != "\"" }
+            // With quotes, or as a token (RFC 7578, RFC 2183); `filename=` is another.
+            guard let mark = head.ranges(of: "name=").first(where: { mark in
+                mark.lowerBound == head.startIndex || !(head[head.index(before: mark.lowerBound)].isLetter)
+            }) else { return nil }
+            let rest = head[mark.upperBound...]
+            let name =
+                rest.first == "\"" ? rest.dropFirst().prefix { $0 != "\"" } : rest.prefix { $0 != ";" && !$0.isWhitespace }
             return (Array(name.utf8), Array(part[(gap + 4)...].dropLast(2)))
         }
     }
-}
-
-extension String {
-    /// Where a text stands first.
-    fileprivate func range(of text: String) -> Range<String.Index>? { ranges(of: text).first }
 }

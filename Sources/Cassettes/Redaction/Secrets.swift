@@ -5,6 +5,7 @@ package struct Secrets: Sendable {
     package struct Secret: Sendable {
         package let value: [UInt8]
         package fileprivate(set) var kind: String
+        fileprivate(set) var reach: SecretReach
     }
 
     package private(set) var all: [Secret] = []
@@ -13,27 +14,57 @@ package struct Secrets: Sendable {
     package init() {}
 
     /// The same value is the same secret; of two kinds the weightier names it.
+    /// - Parameter isRuled: whether somebody has named it a secret, who may know better.
     @discardableResult
-    mutating func add(_ value: [UInt8], _ kind: String) -> Int? {
+    mutating func add(_ value: [UInt8], _ kind: String, isRuled: Bool = false) -> Int? {
         guard !value.isEmpty, !Template(value).isPlaceholder else { return nil }
+        let reach = SecretReach(value, isRuled: isRuled)
         if let known = numbers[ByteKey(value)] {
+            all[known].reach = max(all[known].reach, reach)
             if SecretNames.isBefore(kind, all[known].kind) { all[known].kind = kind }
             return known
         }
         numbers[ByteKey(value)] = all.count
-        all.append(Secret(value: value, kind: kind))
+        all.append(Secret(value: value, kind: kind, reach: reach))
         return all.count - 1
     }
 
     func number(_ value: [UInt8]) -> Int? { numbers[ByteKey(value)] }
 }
 
+/// How far a secret is looked for beside the place that names it. A cookie `1`, a password `text` or a number would else be
+/// found, and replaced, all over a file that has nothing to do with it.
+enum SecretReach: Int, Comparable, Sendable {
+    /// Replaced where it stands.
+    case place
+    /// Elsewhere too, as a whole word.
+    case word
+    /// Elsewhere too, also within words.
+    case anywhere
+
+    static func < (left: SecretReach, right: SecretReach) -> Bool { left.rawValue < right.rawValue }
+
+    init(_ value: [UInt8], isRuled: Bool) {
+        let isLiteral = ["true", "false", "null", "undefined"].contains(value.text)
+        if isRuled {
+            self = value.count < 4 || isLiteral ? .place : value.count < 8 ? .word : .anywhere
+            return
+        }
+        let isNumber = value.allSatisfy { (48...57).contains($0) }
+        let isWord = value.allSatisfy { (97...122).contains($0 | 32) }
+        switch value.count {
+        case ..<4: self = .place
+        case ..<8 where isNumber || isWord: self = .place
+        case ..<6: self = .word
+        default: self = isNumber ? .word : .anywhere
+        }
+        if SecretNames.field(value) != nil || isLiteral { self = .place }
+    }
+}
+
 /// Finds many values in one pass.
 struct SecretSearch {
-    /// Shorter values are replaced where they stand and not looked for elsewhere; those under `wordLength` are found as
-    /// whole words only. Otherwise a token such as `1` would be found all over a file.
     static let leastLength = 4
-    static let wordLength = 8
 
     struct Match {
         let range: Range<Int>
@@ -63,7 +94,13 @@ struct SecretSearch {
 
     init(_ secrets: Secrets) {
         self.init(
-            secrets.all.enumerated().map { ($1.value, $0, $1.value.count < Self.wordLength) })
+            secrets.all.enumerated().compactMap { number, secret in
+                switch secret.reach {
+                case .place: nil
+                case .word: (secret.value, number, true)
+                case .anywhere: (secret.value, number, false)
+                }
+            })
     }
 
     /// From left to right, without overlaps; at one place the longest.

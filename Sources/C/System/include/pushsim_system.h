@@ -13,6 +13,11 @@ static inline int pushsim_equal_at(const void *bytes, size_t offset, const void 
 // 1 where a file, its links followed, lies within a folder.
 int pushsim_file_is_within(const char *folder, const char *path);
 
+// What stands at a path, with the path behind its links; -errno where not even its folder is there. Neither a file nor a
+// folder is OTHER: a device, a pipe, or a link that leads nowhere.
+enum { PUSHSIM_PATH_NONE, PUSHSIM_PATH_FILE, PUSHSIM_PATH_FOLDER, PUSHSIM_PATH_OTHER };
+int pushsim_path_resolve(const char *path, char *resolved, size_t size);
+
 // Tells the thread sanitizer that a lock was taken or is let go. It does not see the waiting of Swift's Mutex, whose slow
 // path lies in a library that is not instrumented. Without the sanitizer they do nothing.
 void pushsim_lock_taken(const void *lock);
@@ -77,7 +82,7 @@ int64_t pushsim_monotonic_clock(void);
 int pushsim_thread_start(const char *name, void (*body)(void *), void *context);
 uintptr_t pushsim_thread_current(void);
 
-// A descriptor that becomes readable on SIGTERM or SIGINT; each signal is one byte. SIGPIPE is ignored from then on.
+// A descriptor that becomes readable on SIGTERM, SIGINT or SIGHUP; each signal is one byte. SIGPIPE is ignored from then on.
 int pushsim_stop_signals(void);
 
 // Files. The content is allocated here and freed by the caller with pushsim_free.
