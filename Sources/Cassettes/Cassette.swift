@@ -33,6 +33,7 @@ extension CassetteEntry {
     /// All that may hold a placeholder.
     var texts: [[UInt8]] {
         var texts = [url.bytes, body.octets] + headers.map(\.value) + [plaintext ?? []]
+        texts += UnknownMembers.Place.allCases.compactMap { unknown[$0] }
         if let answer {
             texts += [answer.body.octets, answer.statusText ?? []]
             texts += (answer.headers + answer.trailers + answer.interim.flatMap(\.headers)).map(\.value)
@@ -52,6 +53,10 @@ package struct CassetteAbout: Hashable, Sendable {
     package var recordedAt: Int64?
     /// Whether headers that differ from run to run were made the same.
     package var isNormalised = false
+    /// The text of an object: what else the log says, and PushSim makes nothing of.
+    package var unknown: [UInt8]?
+    /// Whether entries hold such members.
+    package var holdsUnknown = false
 
     package init() {}
 }
@@ -96,6 +101,8 @@ package struct CassetteEntry: Sendable {
         package var chunks: [Int]?
         package var trailers: [HeaderField] = []
         package var interim: [Interim] = []
+        /// As another tool told it, where no header does.
+        package var mimeType: [UInt8]?
 
         package init(status: Int, statusText: [UInt8]? = nil, headers: [HeaderField] = [], body: Body) {
             self.status = status
@@ -166,6 +173,7 @@ package struct CassetteEntry: Sendable {
     package var timing: Timing?
     /// What is compared of this entry's request otherwise than of the others'.
     package var match: MatchRules?
+    package var unknown = UnknownMembers()
 
     package init(
         method: [UInt8], url: RecordedURL, headers: [HeaderField], body: Body, outcome: Outcome

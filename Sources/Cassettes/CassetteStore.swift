@@ -61,7 +61,8 @@ package enum CassetteStore {
         case PUSHSIM_PATH_FILE, PUSHSIM_PATH_NONE:
             let end = buffer.firstIndex(of: 0) ?? buffer.endIndex
             return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        case PUSHSIM_PATH_FOLDER: throw CassetteError("\(path) is a folder; name a file in it, such as \(path)/session.har")
+        case PUSHSIM_PATH_FOLDER:
+            throw CassetteError("\(path) is a folder; name a file in it, such as \(path)/session.har")
         case PUSHSIM_PATH_OTHER: throw CassetteError("\(path) is no file that a cassette could take the place of")
         default:
             if path.isEmpty { throw CassetteError("the cassette has no name") }
@@ -109,7 +110,9 @@ package enum CassetteStore {
         else { return nil }
         // A pipe would never end.
         var buffer = [CChar](repeating: 0, count: 4097)
-        guard Int(pushsim_path_resolve("\(folder)/\(file)", &buffer, buffer.count)) == PUSHSIM_PATH_FILE else { return nil }
+        guard Int(pushsim_path_resolve("\(folder)/\(file)", &buffer, buffer.count)) == PUSHSIM_PATH_FILE else {
+            return nil
+        }
         return try? read("\(folder)/\(file)")
     }
 }

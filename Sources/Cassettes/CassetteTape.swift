@@ -60,7 +60,9 @@ package final class CassetteTape: Sendable {
         deliveries = cassettes.flatMap(\.entries).filter(\.isDelivery)
         comparesHeaders = meanings.contains { !$0.rules.headers.isEmpty }
         var names: [[UInt8]] = []
-        for field in meanings.flatMap(\.identity) where !names.contains(where: field.isNamed) { names.append(field.name) }
+        for field in meanings.flatMap(\.identity) where !names.contains(where: field.isNamed) {
+            names.append(field.name)
+        }
         identity = names
         answers = RecordedAnswers(entries, isOwn: own)
     }

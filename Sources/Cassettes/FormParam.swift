@@ -23,7 +23,8 @@ struct FormParam {
             switch byte {
             case 48...57, 65...90, 97...122, 42, 45, 46, 95: return [byte]
             case Byte.space: return [43]
-            case 37 where index + 2 < text.count && Byte.hexValue(text[index + 1]) != nil
+            case 37
+            where index + 2 < text.count && Byte.hexValue(text[index + 1]) != nil
                 && Byte.hexValue(text[index + 2]) != nil:
                 return [byte]
             default: return [37, digits[Int(byte >> 4)], digits[Int(byte & 15)]]

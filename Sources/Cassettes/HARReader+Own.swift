@@ -69,7 +69,9 @@ extension HARReader {
 
     /// As another tool says it; the start since 1970 for now.
     func foreignTiming(_ value: JSONValue) -> CassetteEntry.Timing? {
-        guard let text = value.lenientMember("startedDateTime")?.string, let start = Self.instant(text) else { return nil }
+        guard let text = value.lenientMember("startedDateTime")?.string, let start = Self.instant(text) else {
+            return nil
+        }
         let timings = value.lenientMember("timings")
         return .init(
             start: start, wait: Self.nanoseconds(timings?.lenientMember("wait")) ?? 0,
@@ -115,6 +117,7 @@ extension CassetteAbout {
         redact = (value.lenientMember("redact")?.elements ?? []).compactMap(\.string)
         if let rules = value.lenientMember("match") { match = try MatchRules(rules) }
         isNormalised = value.lenientMember("normalise") != nil
+        holdsUnknown = value.lenientMember("unknown")?.bool ?? false
         recordedAt = value.lenientMember("recordedAt")?.string.flatMap { TimeText.instant($0) }
     }
 }

@@ -71,6 +71,7 @@ package struct HARReader {
                 throw CassetteError("\(name):\(place.line):\(place.column): log._pushsim: \(error)")
             }
         }
+        if !about.isOwn || about.holdsUnknown { about.unknown = UnknownMembers.log(log) }
         return entries.elements
     }
 
@@ -127,6 +128,7 @@ package struct HARReader {
         let own = value.lenientMember("_pushsim")
         entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
         if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
+        if !about.isOwn || about.holdsUnknown { entry.unknown = UnknownMembers(entry: value) }
         return entry
     }
 
@@ -320,6 +322,9 @@ package struct HARReader {
         var answer = CassetteEntry.Answer(
             status: status, statusText: text?.isEmpty ?? true ? nil : text, headers: headers,
             body: responseBody(response, status, number))
+        if headers.first("content-type") == nil {
+            answer.mimeType = response.lenientMember("content")?.lenientMember("mimeType")?.lenientText
+        }
         if status == 304, !answer.body.octets.isEmpty {
             note("R12", number, "the body of a 304 is the browser's copy: left out")
             answer.body = .bytes([])

@@ -22,7 +22,7 @@ package struct HARWriter {
 
     private let folder: String
     private let isStrict: Bool
-    private let about: CassetteAbout
+    private var about: CassetteAbout
     private var bodies: [String: CassetteFiles.BodyFile] = [:]
 
     /// - Parameters:
@@ -30,10 +30,13 @@ package struct HARWriter {
     ///   - isStrict: whether only members of HAR 1.2 itself are written, and bodies all inline.
     package static func files(_ cassette: Cassette, name: String, isStrict: Bool = false) -> CassetteFiles {
         var writer = HARWriter(folder: "\(name).bodies", isStrict: isStrict, about: cassette.about)
+        writer.about.holdsUnknown =
+            cassette.about.unknown != nil || cassette.entries.contains { !$0.unknown.texts.isEmpty }
         var log: [JSON.Member] = [
             .init("version", "1.2"), .init("creator", ["name": "pushsim", "version": "1"]),
         ]
         if !isStrict { log.append(.init("_pushsim", writer.head)) }
+        log += UnknownMembers.members(cassette.about.unknown, isStrict: isStrict)
         log.append(.init("entries", .array(cassette.entries.map { writer.entry($0) })))
         let har = JSONWriter.pretty(.object([.init("log", .object(log))]))
         let bodies = writer.bodies.values.sorted { $0.path < $1.path }
@@ -52,6 +55,7 @@ package struct HARWriter {
         if let begun = about.recordedAt { members.append(.init("recordedAt", .string(TimeText.rfc3339(begun)))) }
         members.append(.init("redact", .array(about.redact.map { .string($0) })))
         if about.isNormalised { members.append(.init("normalise", Normalisation.json)) }
+        if about.holdsUnknown { members.append(.init("unknown", true)) }
         if !about.match.isUsual { members.append(.init("match", about.match.json)) }
         return .object(members)
     }
@@ -66,17 +70,25 @@ package struct HARWriter {
         var members: [JSON.Member] = [
             .init("startedDateTime", .string(Self.milliseconds(start))),
             .init("time", timing.map { Self.span($0.wait + $0.receive) } ?? 0),
-            .init("request", request(entry)), .init("response", response(entry)), .init("cache", [:]),
+            .init("request", request(entry)), .init("response", response(entry)),
+            .init("cache", .object(others(.cache, entry))),
             .init(
                 "timings",
-                [
-                    "send": timing == nil ? unknown : 0, "wait": timing.map { Self.span($0.wait) } ?? unknown,
-                    "receive": timing.map { Self.span($0.receive) } ?? unknown,
-                ]),
+                .object(
+                    [
+                        .init("send", timing == nil ? unknown : 0),
+                        .init("wait", timing.map { Self.span($0.wait) } ?? unknown),
+                        .init("receive", timing.map { Self.span($0.receive) } ?? unknown),
+                    ] + others(.timings, entry))),
         ]
+        members += others(.entry, entry)
         let own = isStrict ? [] : self.own(entry)
         if !own.isEmpty { members.append(.init("_pushsim", .object(own))) }
         return .object(members)
+    }
+
+    private func others(_ place: UnknownMembers.Place, _ entry: CassetteEntry) -> [JSON.Member] {
+        UnknownMembers.members(entry.unknown[place], isStrict: isStrict)
     }
 
     private func own(_ entry: CassetteEntry) -> [JSON.Member] {
@@ -132,10 +144,11 @@ package struct HARWriter {
         let type = entry.headers.first("content-type") ?? []
         if !entry.body.octets.isEmpty {
             var data: [JSON.Member] = [.init("mimeType", Self.shown(type))]
-            data += content(entry.body.octets, type)
+            data += content(entry.body.octets, type) + others(.postData, entry)
             members.append(.init("postData", .object(data)))
         }
         members += [.init("headersSize", -1), .init("bodySize", .int(entry.body.octets.count))]
+        members += others(.request, entry)
         return .object(members)
     }
 
@@ -151,11 +164,12 @@ package struct HARWriter {
             if !isStrict { none.append(.init("_error", .string(kind))) }
             return .object(none)
         }
-        let type = answer.headers.first("content-type") ?? []
+        let type = answer.headers.first("content-type") ?? answer.mimeType ?? []
         var content: [JSON.Member] = [
             .init("size", .int(answer.body.octets.count)), .init("mimeType", Self.shown(type)),
         ]
         if answer.body != .notCaptured { content += self.content(answer.body.octets, type) }
+        content += others(.content, entry)
         let reason = answer.statusText ?? Array(StatusText.reason(answer.status).utf8)
         var members: [JSON.Member] = [.init("status", .int(answer.status)), .init("statusText", Self.shown(reason))]
         if !reason.isUTF8, !isStrict {
@@ -169,6 +183,7 @@ package struct HARWriter {
             .init("redirectURL", Self.shown(answer.headers.first("location") ?? [])), .init("headersSize", -1),
             .init("bodySize", .int((answer.encodedBody ?? answer.body.octets).count)),
         ]
+        members += others(.response, entry)
         return .object(members)
     }
 

@@ -41,7 +41,9 @@ extension CassetteEntry {
     /// With placeholders in its answer that say only what kind of secret they stand for.
     var anonymous: CassetteEntry {
         guard var answer else { return self }
-        for index in answer.headers.indices { answer.headers[index].value = Template.anonymous(answer.headers[index].value) }
+        for index in answer.headers.indices {
+            answer.headers[index].value = Template.anonymous(answer.headers[index].value)
+        }
         if case .bytes(let bytes) = answer.body { answer.body = .bytes(Template.anonymous(bytes)) }
         var entry = self
         entry.answer = answer

@@ -48,7 +48,9 @@ enum ReplayVerb {
                 message: "--secret \(stranger): no placeholder is called so."
                     + Suggestion.text(stranger, known.sorted()), verb: "replay")
         }
-        guard settings.shiftsDates, let timeless = cassettes.first(where: { $0.about.recordedAt == nil }) else { return }
+        guard settings.shiftsDates, let timeless = cassettes.first(where: { $0.about.recordedAt == nil }) else {
+            return
+        }
         throw Finding(
             message: "--shift-dates: \(timeless.name) does not say when it was recorded; record it with --timings")
     }

@@ -111,7 +111,9 @@ struct RedactionTests {
             ], rules: ["header:X-Own", "query:who", "json:$.items[*].pin", #"regex:id-(\d+)"#])
         #expect(result[0].url.target.text == "/u/id-{{secret.1}}?who={{who.1}}")
         #expect(result[0].headers[0].value.text == "{{x-own.1}}")
-        #expect(result[0].body.octets.text == #"{"items":[{"pin":"{{pin.1:literal}}"},{"pin":"{{pin.2}}"}],"who":"{{who.1}}"}"#)
+        #expect(
+            result[0].body.octets.text
+                == #"{"items":[{"pin":"{{pin.1:literal}}"},{"pin":"{{pin.2}}"}],"who":"{{who.1}}"}"#)
     }
 
     @Test("A routing id is no secret, though it looks like an address, unless asked")

@@ -33,9 +33,12 @@ struct SecretPlacesTests {
         arguments: [
             ("location", "s3cr3t-in-location"), ("referer", "s3cr3t-in-referer"), ("json url", "s3cr3t-in-json-url"),
             ("cut json", "s3cr3t-cut"), ("event stream", "s3cr3t-in-events"), ("lines", "s3cr3t-in-lines"),
-            ("xml", "s3cr3t-in-xml"), ("script", "s3cr3t-in-script"), ("number", "123456789012"), ("user info", "pw-s3cr3t"),
-            ("bearer", "b34r3r-in-text"), ("apns path", "0123456789abcdef0123456789abcdef"), ("fcm", "fcm:APA91-s3cr3t"),
-            ("fcm list", "fcm:APA92-s3cr3t"), ("multipart", "s3cr3t-part"), ("jwe", "dGhlLXRhZw"), ("reason", "s3cr3t-reason"),
+            ("xml", "s3cr3t-in-xml"), ("script", "s3cr3t-in-script"), ("number", "123456789012"),
+            ("user info", "pw-s3cr3t"),
+            ("bearer", "b34r3r-in-text"), ("apns path", "0123456789abcdef0123456789abcdef"),
+            ("fcm", "fcm:APA91-s3cr3t"),
+            ("fcm list", "fcm:APA92-s3cr3t"), ("multipart", "s3cr3t-part"), ("jwe", "dGhlLXRhZw"),
+            ("reason", "s3cr3t-reason"),
             ("api key", "AIzaSy-s3cr3t"), ("push", "endpoint-s3cr3t"),
         ])
     func places(_ place: String, _ secret: String) throws {

@@ -1,6 +1,7 @@
 """Records a nasty upstream with the real binary, replays it, and compares every answer octet by octet.
 usage: recording.py PATH-TO-PUSHSIM"""
 import base64
+import gzip
 import json
 import os
 import random
@@ -283,6 +284,80 @@ def fail_closed(work):
     check(calls.count("socket(AF_INET, ") == 1, "sockets of its own", calls)
 
 
+def who_asks(work):
+    """What stood for a secret in a header is bound: echoed, kept, and another value is somebody else. Numbers come back as
+    numbers."""
+    def echo(r):
+        token = dict(r["fields"])["Authorization"].split()[1]
+        pin = json.loads(r["body"])["pin"]
+        return answer("200 OK", JSON, json.dumps({"token": token, "pin": pin}).encode()), "keep"
+    upstream = Upstream(extra={"/me": echo})
+    out = f"{work}/who.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work)
+
+    def me(token, pin):
+        return request("POST", "/me", [("Authorization", f"Bearer {token}")] + JSON, b'{"pin":%d}' % pin)
+    for token, pin in [("token-of-alice", 123456), ("token-of-bob", 654321)] * 2:
+        ask(recorder.port, me(token, pin))
+    recorder.stop()
+    text = open(out).read()
+    check("123456" not in text and "token-of" not in text and ':literal}}' in text, "secrets", text)
+    replayer = Server(BINARY, "replay", out, "--quiet")
+
+    def status_and_body(octets):
+        head, _, body = ask(replayer.port, octets)[0].partition(b"\r\n\r\n")
+        return int(head.split()[1]), json.loads(body)
+    check(status_and_body(me("token-of-carol", 11111)) == (200, {"token": "token-of-carol", "pin": 11111}), "carol")
+    check(status_and_body(me("token-of-dave", 22222)) == (200, {"token": "token-of-dave", "pin": 22222}), "dave")
+    code, body = status_and_body(me("token-of-eve", 11111))
+    check(code == 501 and "stood for another value" in json.dumps(body), "eve", code, body)
+    check(status_and_body(me("token-of-carol", 11111))[0] == 200, "carol again")
+    check(status_and_body(me("token-of-carol", 11111))[0] == 501, "carol has used hers up")
+    replayer.stop()
+    return upstream, out
+
+
+def live(work, upstream, out):
+    """The upstream asked again: secrets that differ are no drift and not shown, what really differs is."""
+    words = ["--secret", "authorization.1=a-live-token", "--secret", "authorization.2=b-live-token",
+             "--secret", "pin.1=314159", "--secret", "pin.2=271828"]
+
+    def verify(url):
+        run = subprocess.run([BINARY, "record", "--upstream", url, "--verify-live", out, *words],
+                             capture_output=True, timeout=30)
+        return run.returncode, run.stdout.decode() + run.stderr.decode()
+    here = f"http://127.0.0.1:{upstream.port}"
+    code, said = verify(here)
+    check(code == 0 and "live-token" not in said, "no drift", code, said)
+    good = upstream.routes["/me"]
+    upstream.routes["/me"] = lambda r: (good(r)[0].replace(b'"pin"', b'"tin"'), "keep")
+    code, said = verify(here)
+    check(code == 1 and "has drifted" in said and "live-token" not in said, "drift", code, said)
+    upstream.stop()
+    code, said = verify("http://127.0.0.1:1")
+    check(code == 1 and "cannot be reached (refused)" in said, "nobody", code, said)
+
+
+def odd_files(work):
+    """Files that would never end, or fill the memory, do neither."""
+    bomb = gzip.compress(bytes(300 << 20))
+    har = {"log": {"entries": [{"request": {"url": "https://a.example/"}, "response": {"status": 200, "content": {
+        "encoding": "base64", "text": base64.b64encode(bomb).decode()}}}]}}
+    for name, octets in [("bomb.har", json.dumps(har).encode()), ("bomb.gz", bomb)]:
+        path = f"{work}/{name}"
+        with open(path, "wb") as file:
+            file.write(octets)
+        show = f'ulimit -v {200 * 1024}; exec "$0" cassette show "$1"'
+        run = subprocess.run(["bash", "-c", show, BINARY, path], capture_output=True, timeout=30)
+        check(run.returncode == (1 if name == "bomb.gz" else 0), name, run)
+    os.mkfifo(f"{work}/pipe")
+    har["log"]["entries"][0]["response"]["content"] = {"_file": "pipe"}
+    with open(f"{work}/pipe.har", "w") as file:
+        json.dump(har, file)
+    run = subprocess.run([BINARY, "cassette", "show", f"{work}/pipe.har"], capture_output=True, timeout=10)
+    check(run.returncode == 0 and b"R16" in run.stdout, "a pipe", run)
+
+
 def killed(work, times):
     """Killed at any moment of writing, the recorder leaves the old cassette or the new one."""
     upstream = Upstream()
@@ -335,6 +410,8 @@ def main():
         unreachable_secret(work)
         locked(work)
         fail_closed(work)
+        live(work, *who_asks(work))
+        odd_files(work)
         olds, news = killed(work, int(os.environ.get("PUSHSIM_KILLS", "200")))
         print(f"recording: killed {olds + news} times, {olds} left the old cassette and {news} the new one, none a torn one")
     print("recording: good")

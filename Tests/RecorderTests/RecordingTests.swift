@@ -118,7 +118,9 @@ struct RecordingTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let bodies = folder.appendingPathComponent("a.bodies")
         try FileManager.default.createDirectory(at: bodies, withIntermediateDirectories: true)
-        let (mine, old) = (bodies.appendingPathComponent("notes.txt"), bodies.appendingPathComponent(String(repeating: "a", count: 64)))
+        let (mine, old) = (
+            bodies.appendingPathComponent("notes.txt"), bodies.appendingPathComponent(String(repeating: "a", count: 64))
+        )
         for file in [mine, old] { try Data("mine".utf8).write(to: file) }
         let files = HARWriter.files(Cassette(name: "a"), name: "a")
         try CassetteStore.write(files, to: folder.appendingPathComponent("a.har").path)

@@ -33,17 +33,28 @@ package struct CassetteRedaction: Sendable {
     package func redacted(_ cassette: Cassette) -> (Cassette, Secrets) {
         var entries = cassette.entries
         if normalises { entries = entries.map(\.normalised) }
+        // What the log itself says goes along as the body of an entry that is none.
+        if let unknown = cassette.about.unknown { entries.append(Self.carrier(unknown)) }
         var collector = SecretCollector(rules, redactsRoutingIDs: redactsRoutingIDs)
         collector.collect(entries)
         var redactor = Redactor(collector.secrets, rules)
-        let sorted = sort(redactor.redact(entries), redactor.secrets)
+        var found = redactor.redact(entries)
+        let carrier = cassette.about.unknown == nil ? nil : found.popLast()
+        let sorted = sort(found, redactor.secrets)
         var names = PlaceholderNames(redactor.secrets, taken: entries)
         var result = cassette
         result.about.isNormalised = normalises || cassette.about.isNormalised
         result.entries = sorted.map { entry in entry.rendered { names.name($0) } }
+        result.about.unknown = carrier?.body.rendered { names.name($0) }
         let known = Set(cassette.about.redact)
         result.about.redact = cassette.about.redact + rules.map(\.text).filter { !known.contains($0) }
         return (result, redactor.secrets)
+    }
+
+    private static func carrier(_ text: [UInt8]) -> CassetteEntry {
+        CassetteEntry(
+            method: [], url: RecordedURL(origin: [], path: [Byte.slash], query: nil), headers: [], body: .bytes(text),
+            outcome: .failure(.init(.other)))
     }
 
     /// A recorded entry and one that has just been answered, both without secrets and without what differs from run to

@@ -59,7 +59,8 @@ struct LeakScan {
     private static let members: Set<String> = constant.union([
         "log", "_pushsim", "redact", "match", "entries", "request", "response", "method", "url", "_url64", "cookies",
         "headers", "queryString", "postData", "headersSize", "bodySize", "mimeType", "text", "_file", "status",
-        "statusText", "_statusText64", "content", "size", "redirectURL", "name", "value", "_value64", "_error", "chunks",
+        "statusText", "_statusText64", "content", "size", "redirectURL", "name", "value", "_value64", "_error",
+        "chunks",
         "encodedBody", "trailers", "interim", "plaintext", "plaintext64", "declared",
     ])
 

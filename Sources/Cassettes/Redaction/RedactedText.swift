@@ -52,6 +52,7 @@ struct RedactedEntry: Sendable {
     var interim: [[RedactedText]] = []
     var answerBody = RedactedText()
     var statusText: RedactedText?
+    var unknown: [UnknownMembers.Place: RedactedText] = [:]
 
     func rendered(_ name: (Int) -> String) -> CassetteEntry {
         var entry = source
@@ -60,6 +61,7 @@ struct RedactedEntry: Sendable {
         entry.url.query = query.map { $0.rendered(name) }
         entry.headers = Self.filled(entry.headers, headers, name)
         if case .bytes = entry.body { entry.body = .bytes(body.rendered(name)) }
+        for (place, text) in unknown { entry.unknown[place] = text.rendered(name) }
         entry.plaintext = plaintext?.rendered(name)
         guard var answer = entry.answer else { return entry }
         answer.statusText = statusText?.rendered(name)

@@ -46,6 +46,9 @@ struct Redactor {
             out.path.pieces.append(.secret(number, []))
             out.query = nil
         }
+        for place in UnknownMembers.Place.allCases {
+            if let text = entry.unknown[place] { out.unknown[place] = body(text, []) }
+        }
         out.headers = entry.headers.map { header($0) }
         out.body = body(entry.body.octets, entry.headers)
         guard let answer = entry.answer else { return out }

@@ -23,6 +23,7 @@ struct SecretCollector {
             headers(entry.headers)
             body(entry.body.octets, entry.headers)
             if let plaintext = entry.plaintext { body(plaintext, []) }
+            for place in UnknownMembers.Place.allCases { body(entry.unknown[place] ?? [], []) }
             guard let answer = entry.answer else { continue }
             for interim in answer.interim { headers(interim.headers) }
             headers(answer.headers + answer.trailers)

@@ -210,12 +210,15 @@ enum MultipartBody {
             guard let gap = SecretShapes.find([13, 10, 13, 10], part, 0) else { return nil }
             let head = part[..<gap].map { $0 }.text
             // With quotes, or as a token (RFC 7578, RFC 2183); `filename=` is another.
-            guard let mark = head.ranges(of: "name=").first(where: { mark in
-                mark.lowerBound == head.startIndex || !(head[head.index(before: mark.lowerBound)].isLetter)
-            }) else { return nil }
+            guard
+                let mark = head.ranges(of: "name=").first(where: { mark in
+                    mark.lowerBound == head.startIndex || !(head[head.index(before: mark.lowerBound)].isLetter)
+                })
+            else { return nil }
             let rest = head[mark.upperBound...]
             let name =
-                rest.first == "\"" ? rest.dropFirst().prefix { $0 != "\"" } : rest.prefix { $0 != ";" && !$0.isWhitespace }
+                rest.first == "\""
+                ? rest.dropFirst().prefix { $0 != "\"" } : rest.prefix { $0 != ";" && !$0.isWhitespace }
             return (Array(name.utf8), Array(part[(gap + 4)...].dropLast(2)))
         }
     }
