@@ -153,6 +153,8 @@ package struct CassetteEntry: Sendable {
         package var start: Int64
         package var wait: Int64
         package var receive: Int64
+        /// From the first octet of the answer to the first of each chunk.
+        package var chunks: [Int64] = []
 
         package init(start: Int64, wait: Int64, receive: Int64) {
             self.start = start

@@ -40,6 +40,7 @@ extension HARReader {
         if let chunks = own?.lenientMember("chunks") {
             answer.chunks = chunks.elements.compactMap(\.lenientInt).filter { $0 > 0 && $0 < 1 << 40 }
         }
+        entry.timing?.chunks = (own?.lenientMember("chunkTimes")?.elements ?? []).compactMap { Self.nanoseconds($0) }
         answer.trailers = ownHeaders(own?.lenientMember("trailers"))
         answer.interim = (own?.lenientMember("interim")?.elements ?? []).compactMap { interim in
             guard let status = interim.lenientMember("status")?.lenientInt, (100...199).contains(status) else {

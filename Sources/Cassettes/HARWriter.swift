@@ -110,6 +110,9 @@ package struct HARWriter {
         }
         guard let answer = entry.answer else { return members }
         if let chunks = answer.chunks { members.append(.init("chunks", .array(chunks.map { .int($0) }))) }
+        if about.recordedAt != nil, let times = entry.timing?.chunks, !times.isEmpty {
+            members.append(.init("chunkTimes", .array(times.map(Self.span))))
+        }
         if let encoded = answer.encodedBody {
             members.append(.init("encodedBody", .string(Base64.encode(encoded, .standard))))
         }

@@ -156,8 +156,13 @@ struct ExactAnswer {
         var steps: [WireScript.Step] = [.wait(scaled(timing.wait)), .bytes(head)]
         guard sendsBody else { return steps }
         let pieces = parts(asRecorded: true)
+        // Without the times of chunks they come evenly.
+        let known = timing.chunks.count == pieces.count ? timing.chunks : nil
+        var before: Int64 = 0
         for (index, piece) in pieces.enumerated() {
-            if timing.receive > 0 { steps.append(.wait(scaled(timing.receive / Int64(pieces.count)))) }
+            let at = known?[index] ?? timing.receive / Int64(pieces.count) * Int64(index + 1)
+            if at > before { steps.append(.wait(scaled(at - before))) }
+            before = max(before, at)
             let isLast = index == pieces.count - 1
             steps.append(.bytes(isChunked && !isLast ? chunk(piece) : framed([piece])))
         }

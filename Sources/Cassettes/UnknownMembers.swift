@@ -1,5 +1,4 @@
 import PushSimJSONText
-import PushSimWire
 
 /// Members of a HAR that PushSim makes nothing of and gives back as they were (R2), by the object they stand in: the text
 /// of a JSON object each.
@@ -8,25 +7,19 @@ package struct UnknownMembers: Hashable, Sendable {
         case entry, request, postData, response, content, timings, cache
 
         /// What is made anew from what the entry is.
-        fileprivate var known: [StaticString] {
-            switch self {
-            case .entry: ["startedDateTime", "time", "request", "response", "cache", "timings", "_pushsim"]
-            case .request:
-                [
-                    "method", "url", "_url64", "httpVersion", "cookies", "headers", "queryString", "postData",
-                    "headersSize", "bodySize",
-                ]
-            case .postData: ["mimeType", "text", "encoding", "params", "_file", "size"]
-            case .response:
-                [
-                    "status", "statusText", "_statusText64", "httpVersion", "cookies", "headers", "content",
-                    "redirectURL", "headersSize", "bodySize", "_error",
-                ]
-            case .content: ["size", "mimeType", "text", "encoding", "_file"]
-            case .timings: ["send", "wait", "receive"]
-            case .cache: []
-            }
-        }
+        fileprivate static let known: [[StaticString]] = [
+            ["startedDateTime", "time", "request", "response", "cache", "timings", "_pushsim"],
+            [
+                "method", "url", "_url64", "httpVersion", "cookies", "headers", "queryString", "postData", "headersSize",
+                "bodySize",
+            ],
+            ["mimeType", "text", "encoding", "params", "_file", "size"],
+            [
+                "status", "statusText", "_statusText64", "httpVersion", "cookies", "headers", "content", "redirectURL",
+                "headersSize", "bodySize", "_error",
+            ],
+            ["size", "mimeType", "text", "encoding", "_file"], ["send", "wait", "receive"], [],
+        ]
     }
 
     package private(set) var texts: [Place: [UInt8]] = [:]
@@ -46,22 +39,12 @@ package struct UnknownMembers: Hashable, Sendable {
     }
 
     private mutating func add(_ place: Place, _ value: JSONValue?) {
-        if let text = value.flatMap({ Self.text($0, besides: place.known) }) { texts[place] = text }
+        if let text = value?.text(besides: Place.known[place.rawValue]) { texts[place] = text }
     }
 
     /// Of the log as a whole.
     static func log(_ value: JSONValue) -> [UInt8]? {
-        text(value, besides: ["version", "creator", "_pushsim", "entries"])
-    }
-
-    private static func text(_ value: JSONValue, besides known: [StaticString]) -> [UInt8]? {
-        guard value.kind == .object else { return nil }
-        var out: [UInt8] = []
-        for member in value.members where !known.contains(where: { member.key.equals($0) }) {
-            out.append(out.isEmpty ? 123 : Byte.comma)
-            out += member.key.source + [Byte.colon] + member.value.source
-        }
-        return out.isEmpty ? nil : out + [125]
+        value.text(besides: ["version", "creator", "_pushsim", "entries"])
     }
 
     subscript(_ place: Place) -> [UInt8]? {

@@ -42,7 +42,7 @@ enum ReplayVerb {
 
     /// What is asked of cassettes that they do not have.
     private static func check(_ cassettes: [Cassette], _ settings: PlayerSettings) throws {
-        let known = Set(cassettes.flatMap(\.placeholders))
+        let known = settings.secrets.isEmpty ? [] : Set(cassettes.flatMap(\.placeholders))
         if let stranger = settings.secrets.keys.map({ $0.bytes.text }).sorted().first(where: { !known.contains($0) }) {
             throw UsageError(
                 message: "--secret \(stranger): no placeholder is called so."

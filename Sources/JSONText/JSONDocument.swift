@@ -80,6 +80,29 @@ package final class JSONDocument: Sendable {
         return true
     }
 
+    /// The text of an object with those members of another that have none of some names; nil where there are none.
+    fileprivate func text(of index: Int, besides known: [StaticString]) -> [UInt8]? {
+        nodes.withUnsafeBufferPointer { nodes in
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let text = bytes.baseAddress, nodes[index].kind == .object else { return nil }
+                var out: [UInt8] = []
+                let end = Int(nodes[index].next)
+                var child = index + 1
+                while child < end {
+                    let value = Int(nodes[child].next)
+                    if !known.contains(where: { Self.isName(nodes[child], text, $0) }) {
+                        out.append(out.isEmpty ? 123 : 44)
+                        out += UnsafeBufferPointer(start: text + Int(nodes[child].offset), count: Int(nodes[child].length))
+                        out.append(58)
+                        out += UnsafeBufferPointer(start: text + Int(nodes[value].offset), count: Int(nodes[value].length))
+                    }
+                    child = Int(nodes[value].next)
+                }
+                return out.isEmpty ? nil : out + [125]
+            }
+        }
+    }
+
     package func position(_ offset: Int) -> JSONPosition { JSONPosition(offset: offset, in: bytes) }
 }
 
@@ -210,6 +233,10 @@ package struct JSONValue: Sendable {
     }
 
     package func member(_ name: String) -> JSONValue? { member(Array(name.utf8)) }
+
+    /// The text of an object with the members that have none of these names; nil where there are none, and for what is no
+    /// object.
+    package func text(besides known: [StaticString]) -> [UInt8]? { document.text(of: index, besides: known) }
 
     /// The first member whose name stood before in the same object.
     package var firstDuplicate: Member? {

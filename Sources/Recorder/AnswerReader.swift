@@ -41,7 +41,9 @@ struct AnswerReader {
     func timing(since start: Int64) -> CassetteEntry.Timing {
         let now = pushsim_monotonic_clock()
         let first = answeredAt ?? now
-        return .init(start: begun - start, wait: first - begun, receive: now - first)
+        var timing = CassetteEntry.Timing(start: begun - start, wait: first - begun, receive: now - first)
+        timing.chunks = body.chunkTimes.map { max(0, $0 - first) }
+        return timing
     }
 
     func outcome(_ failure: CassetteEntry.Failure.Kind?) -> CassetteEntry.Outcome {

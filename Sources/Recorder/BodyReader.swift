@@ -1,3 +1,4 @@
+import CPushSimSystem
 import PushSimWire
 
 /// Takes a body out of its framing as it comes, and notes how it was framed.
@@ -16,6 +17,8 @@ struct BodyReader {
     private(set) var body: [UInt8] = []
     /// The sizes that chunks were said to have, the last, empty one aside.
     private(set) var chunks: [Int] = []
+    /// When each began to come, on the monotonic clock.
+    private(set) var chunkTimes: [Int64] = []
     private(set) var trailers: [HeaderField] = []
     let isChunked: Bool
 
@@ -58,7 +61,10 @@ struct BodyReader {
             let size = text.prefix { Byte.hexValue($0) != nil }.prefix(15).reduce(0) {
                 $0 << 4 | Int(Byte.hexValue($1) ?? 0)
             }
-            if size > 0 { chunks.append(size) }
+            if size > 0 {
+                chunks.append(size)
+                chunkTimes.append(pushsim_monotonic_clock())
+            }
             state = size == 0 ? .trailers : .data(size)
         case .dataEnd: state = .size
         case .trailers:

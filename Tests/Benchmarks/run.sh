@@ -127,7 +127,19 @@ done
 awk -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
   'BEGIN { printf "release, 200 rules: %d requests/s, without %d, ratio %.2f\n", o, x, o / x }'
 kill "$ruled"
+# The same registration from a recording.
+"$binary" replay recordings/ntm-register-apns.har --port 8202 --quiet --repeat-last >/dev/null 2>&1 &
+replayer=$!
+rm -f "$work/own" "$work/nginx"
+for _ in 1 2 3; do
+  rate "$work/post.lua" "$url" >>"$work/nginx"
+  rate "$work/post.lua" http://127.0.0.1:8202 >>"$work/own"
+done
+awk -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
+  'BEGIN { printf "release, replay: %d requests/s, serve %d, ratio %.2f\n", o, x, o / x }'
+kill "$replayer"
 finish
+python3 Tests/Benchmarks/cassettes.py "$binary"
 start debug
 compare "debug, 64 connections" "$work/post.lua"
 finish

@@ -338,6 +338,39 @@ def live(work, upstream, out):
     check(code == 1 and "cannot be reached (refused)" in said, "nobody", code, said)
 
 
+def chunk_times(work):
+    """When each chunk came is kept, and played, never early."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        client = server.accept()[0]
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+        time.sleep(0.3)
+        client.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
+        client.close()
+    threading.Thread(target=serve, daemon=True).start()
+    out = f"{work}/chunks.har"
+    recorder = record(out, f"http://127.0.0.1:{server.getsockname()[1]}", work, "--timings")
+    ask(recorder.port, request("GET", "/slow"), 3)
+    recorder.stop()
+    own = json.load(open(out))["log"]["entries"][0]["_pushsim"]
+    first, second = own["chunkTimes"]
+    check(own["chunks"] == [3, 3] and second - first >= 299, "chunk times", own)
+    replayer = Server(BINARY, "replay", out, "--quiet", "--timing", "recorded")
+    with socket.create_connection(("127.0.0.1", replayer.port)) as client:
+        client.sendall(request("GET", "/slow"))
+        data, seen = b"", {}
+        while b"0\r\n\r\n" not in data:
+            data += client.recv(65536)
+            for word in (b"one", b"two"):
+                if word in data:
+                    seen.setdefault(word, time.monotonic())
+    check(seen[b"two"] - seen[b"one"] >= (second - first) / 1000 - 0.02, "the second chunk came early", seen)
+    replayer.stop()
+    server.close()
+
+
 def odd_files(work):
     """Files that would never end, or fill the memory, do neither."""
     bomb = gzip.compress(bytes(300 << 20))
@@ -411,6 +444,7 @@ def main():
         locked(work)
         fail_closed(work)
         live(work, *who_asks(work))
+        chunk_times(work)
         odd_files(work)
         olds, news = killed(work, int(os.environ.get("PUSHSIM_KILLS", "200")))
         print(f"recording: killed {olds + news} times, {olds} left the old cassette and {news} the new one, none a torn one")

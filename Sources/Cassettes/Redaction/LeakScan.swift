@@ -60,7 +60,7 @@ struct LeakScan {
         "log", "_pushsim", "redact", "match", "entries", "request", "response", "method", "url", "_url64", "cookies",
         "headers", "queryString", "postData", "headersSize", "bodySize", "mimeType", "text", "_file", "status",
         "statusText", "_statusText64", "content", "size", "redirectURL", "name", "value", "_value64", "_error",
-        "chunks",
+        "chunks", "chunkTimes", "unknown",
         "encodedBody", "trailers", "interim", "plaintext", "plaintext64", "declared",
     ])
 
