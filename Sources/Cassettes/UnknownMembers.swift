@@ -10,7 +10,8 @@ package struct UnknownMembers: Hashable, Sendable {
         fileprivate static let known: [[StaticString]] = [
             ["startedDateTime", "time", "request", "response", "cache", "timings", "_pushsim"],
             [
-                "method", "url", "_url64", "httpVersion", "cookies", "headers", "queryString", "postData", "headersSize",
+                "method", "url", "_url64", "httpVersion", "cookies", "headers", "queryString", "postData",
+                "headersSize",
                 "bodySize",
             ],
             ["mimeType", "text", "encoding", "params", "_file", "size"],

@@ -92,9 +92,11 @@ package final class JSONDocument: Sendable {
                     let value = Int(nodes[child].next)
                     if !known.contains(where: { Self.isName(nodes[child], text, $0) }) {
                         out.append(out.isEmpty ? 123 : 44)
-                        out += UnsafeBufferPointer(start: text + Int(nodes[child].offset), count: Int(nodes[child].length))
+                        out += UnsafeBufferPointer(
+                            start: text + Int(nodes[child].offset), count: Int(nodes[child].length))
                         out.append(58)
-                        out += UnsafeBufferPointer(start: text + Int(nodes[value].offset), count: Int(nodes[value].length))
+                        out += UnsafeBufferPointer(
+                            start: text + Int(nodes[value].offset), count: Int(nodes[value].length))
                     }
                     child = Int(nodes[value].next)
                 }

@@ -72,7 +72,8 @@ enum JSONString {
             return start + 3
         case 117:
             let unit = hex(bytes, start + 1, 4)
-            if unit >= 0xD800, unit < 0xDC00, start + 10 < bytes.count, bytes[start + 5] == 92, bytes[start + 6] == 117 {
+            if unit >= 0xD800, unit < 0xDC00, start + 10 < bytes.count, bytes[start + 5] == 92, bytes[start + 6] == 117
+            {
                 let low = hex(bytes, start + 7, 4)
                 if low >= 0xDC00, low < 0xE000 {
                     out.append(scalar: 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))

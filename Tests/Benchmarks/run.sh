@@ -127,9 +127,17 @@ done
 awk -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
   'BEGIN { printf "release, 200 rules: %d requests/s, without %d, ratio %.2f\n", o, x, o / x }'
 kill "$ruled"
-# The same registration from a recording.
-"$binary" replay recordings/ntm-register-apns.har --port 8202 --quiet --repeat-last >/dev/null 2>&1 &
+# The same registration, recorded, and then played.
+"$binary" record --upstream "$url" --port 8202 --out "$work/register.har" --ready-file "$work/recording" >/dev/null &
+recorder=$!
+while [ ! -e "$work/recording" ]; do kill -0 "$recorder"; sleep 0.05; done
+curl -s http://127.0.0.1:8202/v1/subscriber -H 'Authorization: Bearer alice' -H 'Content-Type: application/json' \
+  -d '{"proto":"apns","token":"abc","app_domain":"example.com"}' >/dev/null
+kill -INT "$recorder"
+wait "$recorder"
+"$binary" replay "$work/register.har" --port 8202 --quiet --repeat-last --ready-file "$work/playing" >/dev/null 2>&1 &
 replayer=$!
+while [ ! -e "$work/playing" ]; do kill -0 "$replayer"; sleep 0.05; done
 rm -f "$work/own" "$work/nginx"
 for _ in 1 2 3; do
   rate "$work/post.lua" "$url" >>"$work/nginx"
