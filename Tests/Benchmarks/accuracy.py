@@ -13,12 +13,12 @@ REQUEST = b"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def exchange(port, pauses, length):
-    """Seconds from the last byte sent to each piece that came."""
+    """Seconds from just before the request was sent to each piece that came."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     arrivals = []
     for _ in range(pauses):
-        writer.write(REQUEST)
         sent = time.monotonic()
+        writer.write(REQUEST)
         got = b""
         while b"\r\n\r\n" not in got or len(got.split(b"\r\n\r\n", 1)[1]) < length:
             part = await reader.read(65536)
