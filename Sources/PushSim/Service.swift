@@ -225,7 +225,7 @@ package final class Service: RequestHandler {
 
     /// A script that waits is under way from the moment that the journal shows its call, so that nobody who has seen the
     /// call can move the clock past a wait that is not on it yet.
-    private func underway(_ script: WireScript, _ world: inout World) -> WireScript {
+    func underway(_ script: WireScript, _ world: inout World) -> WireScript {
         if script.hasWait { world.takeOff() }
         return script
     }
@@ -293,114 +293,11 @@ package final class Service: RequestHandler {
         return entry
     }
 
-    /// Lets the fault or the backend answer, and notes the answer in the journal.
-    /// - Parameter closes: whether the connection cannot go on after it.
-    private func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
-        guard let actions = entry.decision?.actions else {
-            let answer = backendAnswer(entry.call, &world, isExact: true)
-            if let script = answer.script { return underway(recorded(script, answer, entry), &world) }
-            return WireScript(write(answer, entry, &world, closes))
-        }
-        return underway(scripted(actions, entry, &world, closes), &world)
-    }
-
-    private func scripted(
-        _ actions: Actions, _ entry: JournalEntry, _ world: inout World, _ closes: Bool
-    ) -> WireScript {
-        let call = entry.call
-        let state = state(call, world)
-        let isLostAfter = actions.lose.map { state?.makes($0, call) ?? false } ?? false
-        if let what = actions.lose, !isLostAfter { state?.lose(what, call, &world) }
-        if let fault = actions.token { state?.spoilToken(fault, call, &world) }
-        let wait = actions.delay.flatMap { delay in actions.delayChance.map { delay.draw($0) } } ?? 0
-        let isBeforeBody = actions.delay?.isBeforeBody ?? false
-        var script: WireScript
-        if let connection = actions.connection, connection.isSilent {
-            script = silent(connection, &world)
-        } else {
-            let answer = faulty(actions, state, call, &world)
-            if actions.wire != nil || actions.connection != nil || isBeforeBody {
-                script = shaped(answer, entry, actions, isBeforeBody ? wait : 0, closes, &world)
-            } else if let own = answer.script {
-                script = recorded(own, answer, entry)
-            } else {
-                script = WireScript(write(answer, entry, &world, closes))
-            }
-        }
-        if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
-        if let what = actions.lose, isLostAfter { state?.lose(what, call, &world) }
-        return script
-    }
-
-    /// An answer that was recorded, as it was.
-    private func recorded(_ script: WireScript, _ answer: Answer, _ entry: JournalEntry) -> WireScript {
-        var bytes: [UInt8] = []
-        if script.steps.count == 1, case .bytes(let whole) = script.steps[0] {
-            bytes = whole
-        } else {
-            bytes = script.bytes
-        }
-        entry.answer = bytes
-        if !bytes.isEmpty { entry.status = answer.response.status }
-        return script
-    }
-
-    private func silent(_ connection: ConnectionFault, _ world: inout World) -> WireScript {
-        switch connection {
-        case .close: return WireScript(end: .fin)
-        case .stall: return WireScript(end: .stall)
-        case .refuse(let time):
-            let service = self
-            world.after { scope in service.refuse(scope, time) }
-            return WireScript(end: .rst)
-        default: return WireScript(end: .rst)
-        }
-    }
-
-    /// The answer with all that is wrong with it but the wire.
-    private func faulty(
-        _ actions: Actions, _ state: (any BackendState)?, _ call: Call, _ world: inout World
-    ) -> Answer {
-        var answer: Answer
-        if let status = actions.status {
-            if actions.after { _ = backendAnswer(call, &world) }
-            answer = Scripted.answer(status, actions, state, call, &world)
-        } else {
-            answer = backendAnswer(call, &world)
-        }
-        if let patch = actions.discovery { state?.changeDiscovery(&answer.response, patch) }
-        if let mutation = actions.mutate {
-            Spoiling.apply(mutation, to: &answer.response)
-            answer.script = nil
-        }
-        return answer
-    }
-
-    private func shaped(
-        _ answer: Answer, _ entry: JournalEntry, _ actions: Actions, _ bodyWait: Int64, _ cannotGoOn: Bool,
-        _ world: inout World
-    ) -> WireScript {
-        let head = entry.call.head
-        let closes = answer.closes || cannotGoOn || !head.keepAlive
-        var response = answer.response
-        addDate(&response, &world)
-        if closes { response.fields.append(Self.close) }
-        let isHead = head.equals(head.method, "HEAD")
-        var shaper = WireShaper(
-            startLine: response.startLine, fields: response.fields, body: isHead ? [] : response.body,
-            hasBody: response.mayHaveBody && !isHead, faults: actions.wire ?? WireFaults(),
-            chance: actions.wireChance, end: closes ? .fin : .keep)
-        let script = shaper.script(actions.connection, bodyWait: bodyWait)
-        entry.answer = script.bytes
-        entry.status = actions.wire?.garbage == nil ? response.status : nil
-        return script
-    }
-
     // MARK: refusing
 
     /// Makes the listener of this service stop listening for so many nanoseconds of the scope's clock, where it is the
     /// scope's own.
-    private func refuse(_ scope: Scope, _ time: Int64) {
+    func refuse(_ scope: Scope, _ time: Int64) {
         guard scope === defaultScope, let listener = listener.withLock({ $0.value }) else { return }
         listener.pause()
         _ = scope.wait(time) { [weak listener] in
@@ -414,55 +311,6 @@ package final class Service: RequestHandler {
     private struct WeakListener: Sendable {
         weak var value: Listener?
     }
-
-    private func state(_ call: Call, _ world: World) -> (any BackendState)? {
-        call.place.backendNumber < 0 ? nil : world.states[call.place.backendNumber]
-    }
-
-    private func backendAnswer(_ call: Call, _ world: inout World, isExact: Bool = false) -> Answer {
-        if let player = world.player {
-            let answer = player.answer(call, now: world.clock.now, isExact: isExact)
-            if let why = answer.unmatched { world.unmatched.append(why) }
-            for push in player.pushes(after: call) { RecordedPushes.send(push, &world) }
-            return answer
-        }
-        guard let match = call.match, let state = state(call, world) else {
-            return Answer(Neutral.notFound(settings.backends))
-        }
-        let answer = state.answer(match, call, &world)
-        if world.events.isWatched, answer.response.status < 300, Self.mayChange(call) {
-            let (name, index) = (call.place.backend?.name ?? "", call.index)
-            world.happened(.state) { ["backend": .string(name), "call": .int(index)] }
-        }
-        return answer
-    }
-
-    private static func mayChange(_ call: Call) -> Bool {
-        !["GET", "HEAD", "OPTIONS"].contains(call.head.methodText)
-    }
-
-    private func write(
-        _ answer: Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
-    ) -> (bytes: [UInt8], end: WireScript.End) {
-        var response = answer.response
-        let head = entry.call.head
-        let closes = answer.closes || cannotGoOn || !head.keepAlive
-        addDate(&response, &world)
-        if closes { response.fields.append(Self.close) }
-        let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
-        entry.answer = bytes
-        entry.status = response.status
-        return (bytes, closes ? .fin : .keep)
-    }
-
-    /// A recorded answer has the date that was recorded, or none.
-    private func addDate(_ response: inout Response, _ world: inout World) {
-        guard world.player == nil else { return }
-        response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
-    }
-
-    private static let dateName = Array<UInt8>("Date")
-    static let close = HeaderField("Connection", "close")
 
     package func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {
         guard let entry = exchange.context as? JournalEntry, let scope = exchange.clock as? Scope else {
@@ -487,63 +335,4 @@ package final class Service: RequestHandler {
             ], body: body.bytes
         ).bytes()
     }
-}
-
-/// Answers that no backend gives.
-enum Neutral {
-    static func notFound(_ backends: [any Backend]) -> Response {
-        let owners = backends.map { JSON.Member($0.name, .array($0.ownedPaths.map { .string($0) })) }
-        let body: JSON = [
-            "error": ["code": "HTTP-404", "message": "No backend owns this path."], "owners": .object(owners),
-        ]
-        return Response(status: 404, fields: [HeaderField("Content-Type", "application/json")], body: body.bytes)
-    }
-}
-
-/// The answer that a profile wants.
-enum Scripted {
-    static func answer(
-        _ status: Int, _ actions: Actions, _ state: (any BackendState)?, _ call: Call, _ world: inout World
-    ) -> Answer {
-        var answer: Answer
-        if let state {
-            answer = state.scripted(status, retryAfter: actions.retryAfter?.nanoseconds, call, &world)
-        } else {
-            let body: JSON = [
-                "error": ["code": .string("HTTP-\(status)"), "message": .string(StatusText.reason(status))]
-            ]
-            answer = Answer(
-                Response(status: status, fields: [HeaderField("Content-Type", "application/json")], body: body.bytes))
-        }
-        answer.response.reason = actions.reason
-        if let body = actions.body {
-            answer.response.body = body
-            if let type = actions.contentType {
-                Spoiling.replace(HeaderField("Content-Type", type), in: &answer.response)
-            }
-        }
-        switch actions.retryAfter {
-        case .seconds(let wait):
-            Spoiling.replace(HeaderField("Retry-After", String(seconds(wait))), in: &answer.response)
-        case .date(let wait):
-            let moment = (world.clock.now + wait).floorDivided(by: 1_000_000_000)
-            Spoiling.replace(HeaderField(Array("Retry-After"), HTTPDate.bytes(moment)), in: &answer.response)
-        case nil: break
-        }
-        var replaced: [[UInt8]] = []
-        for field in actions.headers ?? [] {
-            if !replaced.contains(where: field.isNamed) {
-                answer.response.fields.removeAll { $0.isNamed(field.name) }
-                replaced.append(field.name)
-            }
-            answer.response.fields.append(field)
-        }
-        return answer
-    }
-
-    /// Whole seconds, upwards: a client that waits for them has waited long enough.
-    private static func seconds(_ nanoseconds: Int64) -> Int64 {
-        nanoseconds / 1_000_000_000 + (nanoseconds % 1_000_000_000 > 0 ? 1 : 0)
-    }
-
 }
