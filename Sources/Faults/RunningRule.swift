@@ -144,7 +144,11 @@ final class RunningRule {
         if let kind = on.kind, delivery.kind != kind { return false }
         if let transport = on.transport, delivery.transport != transport { return false }
         if let token = on.token, !token.matches(delivery.token) { return false }
-        if let account = on.account, delivery.account.map({ account.matches($0) }) != true { return false }
+        if let account = on.account, delivery.account.map({ account.matches($0) }) != true,
+            !delivery.sessions.contains(where: { account.matches($0) })
+        {
+            return false
+        }
         if let topic = on.topic, delivery.topic.map({ topic.matches($0) }) != true { return false }
         return true
     }

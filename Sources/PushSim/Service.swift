@@ -275,6 +275,7 @@ package final class Service: RequestHandler {
         if Self.begins(path, "/__pushsim/", head) {
             return .control(scope, .init(Int(path.start) + 11, Int(path.end)))
         }
+        if head.equals(path, "/__pushsim") { return .control(scope, .init(Int(path.end), Int(path.end))) }
         let (place, match) = scope.places.find(head, path)
         return .client(
             scope,

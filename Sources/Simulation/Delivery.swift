@@ -22,6 +22,8 @@ package final class Delivery: @unchecked Sendable {
     /// The device token, routing id or endpoint that was registered.
     package let token: [UInt8]
     package var account: [UInt8]?
+    /// Session tokens of that account, by which a profile may name it too.
+    package var sessions: [[UInt8]] = []
     package var subscriber: [UInt8]?
     package var deviceID: [UInt8]?
     package var topic: [UInt8]?
@@ -63,6 +65,7 @@ package final class Delivery: @unchecked Sendable {
     func again(id: Int) -> Delivery {
         let copy = Delivery(id: id, backend: backend, kind: kind, transport: transport, token: token)
         copy.account = account
+        copy.sessions = sessions
         copy.subscriber = subscriber
         copy.deviceID = deviceID
         copy.topic = topic

@@ -203,9 +203,12 @@ extension World {
 
     private mutating func shuffle(_ parcel: Parcel, _ count: Int, _ rule: String) {
         outbox.shuffles[rule, default: []].append(parcel)
-        guard var waiting = outbox.shuffles[rule], waiting.count >= count else { return }
-        outbox.shuffles[rule] = nil
         let turn = outbox.shuffleCounts[rule, default: 0]
+        guard var waiting = outbox.shuffles[rule], waiting.count >= count else {
+            if outbox.shuffles[rule]?.count == 1 { after { $0.endShuffle(rule, turn) } }
+            return
+        }
+        outbox.shuffles[rule] = nil
         outbox.shuffleCounts[rule] = turn + 1
         let before = waiting.map(\.delivery.id)
         // Fisher and Yates, with a draw for each place.
@@ -215,6 +218,14 @@ extension World {
         }
         // The order must not stay as it was: that is what was asked.
         if waiting.map(\.delivery.id) == before { waiting.swapAt(0, 1) }
+        for each in waiting { release(each) }
+    }
+
+    /// Sends what has waited for others that did not come.
+    mutating func releaseShuffle(_ rule: String, _ turn: Int) {
+        guard outbox.shuffleCounts[rule, default: 0] == turn, let waiting = outbox.shuffles.removeValue(forKey: rule)
+        else { return }
+        outbox.shuffleCounts[rule] = turn + 1
         for each in waiting { release(each) }
     }
 

@@ -56,6 +56,15 @@ extension Scope {
         }
     }
 
+    /// What is to be shuffled waits a minute for the others, on the scope's clock.
+    func endShuffle(_ rule: String, _ turn: Int) {
+        _ = wait(60_000_000_000) { [weak self] in
+            self?.run { $0.releaseShuffle(rule, turn) }
+            self?.pump()
+            self?.settled()
+        }
+    }
+
     /// Keeps a parcel back, on the scope's clock.
     func hold(_ parcel: Parcel, _ nanoseconds: Int64) {
         _ = wait(nanoseconds) { [weak self] in

@@ -169,6 +169,33 @@ struct DeliveryOutcomeTests {
         #expect(device.inbox.deliveries.count == (expected == "rejected" ? 0 : 1))
     }
 
+    @Test("What waits to be shuffled with too few others goes after a minute")
+    func shuffledAlone() async throws {
+        let sim = PushSim.current
+        let device = try sim.device(.androidUnifiedPush)
+        try await device.register()
+        try sim.setProfile(.json5("{ rules: [ { on: { side: 'delivery' }, then: { reorder: 3 } } ] }"))
+        for message in ["1", "2"] { try await sim.fluxer.notify(channel: "1", message: message, title: "t", body: "") }
+        await sim.advance(by: .seconds(59))
+        #expect(device.inbox.deliveries.isEmpty)
+        await sim.advance(by: .seconds(1))
+        #expect(device.inbox.deliveries.count == 2)
+    }
+
+    @Test("A rule names the account of a delivery by its id or by a session token")
+    func accounts() async throws {
+        let sim = PushSim.current
+        let session = try sim.fluxer.session()
+        for account in [session.account, session.token] {
+            let device = try sim.device(.androidUnifiedPush, name: account, session: session.token)
+            try await device.register()
+            try sim.setProfile(
+                .json5("{ rules: [ { on: { side: 'delivery', account: '\(account)' }, then: { drop: true } } ] }"))
+            let sent = try await sim.fluxer.notify(account: account, channel: "1", title: "t", body: "")
+            #expect(!sent.isEmpty && sent.allSatisfy { $0.outcome == "dropped" })
+        }
+    }
+
     @Test("Retry-After may be a date, and the path of an endpoint is sent percent-encoded")
     func dates() async throws {
         let sim = PushSim.current

@@ -90,6 +90,14 @@ struct StateTests {
         #expect(try await control(method, path, body).status == 400)
     }
 
+    @Test("Nothing under the control API's name is journalled, its bare name neither")
+    func bareName() async throws {
+        let sim = PushSim.current
+        let answer = try await call(port: sim.url.port ?? 0, "GET", "/__pushsim")
+        #expect(answer.status == 404 && answer.json["error"]?["code"] == "notFound")
+        #expect(sim.journal.isEmpty)
+    }
+
     @Test(
         "A body that cannot help is not asked for",
         arguments: ["/v1/subscriber", "/v1/users/@me/mobile-devices", "/push/x"])

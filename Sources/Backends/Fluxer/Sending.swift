@@ -21,6 +21,7 @@ struct Sending: Sendable {
             id: world.reserveDelivery(), backend: "fluxer", kind: message.kind, transport: registration.transport,
             token: PushEndpoint.canonical(Array(registration.token.utf8), baseURL: world.baseURL))
         delivery.account = account.id
+        delivery.sessions = account.sessions
         delivery.deviceID = registration.deviceID
         delivery.topic = Array(message.channelID.utf8)
         delivery.platform = registration.platform.rawValue
