@@ -91,7 +91,7 @@ def memory(process):
     raise SystemExit("hostile: no VmRSS")
 
 
-server = Server(BINARY, "serve", "--quiet", "--option", "journal.bytes=256KiB")
+server = Server(BINARY, "serve", "--quiet", "--loops", "2", "--option", "journal.bytes=256KiB")
 chance = random.Random(11)
 seen = []
 for _ in range(ROUNDS):
