@@ -210,7 +210,7 @@ extension ControlAPI {
             for (obligation, account) in zip(scope.backends.flatMap(\.obligations), world.ledger.accounts) {
                 let state = account.brokenCount > 0 ? "broken" : account.met > 0 ? "met" : "not exercised"
                 let calls = account.broken.map {
-                    JSON.object([.init("call", .int($0.call)), .init("why", .string($0.why))])
+                    JSON.object([.init("call", $0.call == 0 ? .null : .int($0.call)), .init("why", .string($0.why))])
                 }
                 rows.append([
                     "id": .string(obligation.id), "asks": .string(obligation.text), "state": .string(state),

@@ -49,20 +49,24 @@ public struct FluxerControl: Sendable {
     /// Takes a channel's notifications back.
     /// - Throws: `PushSimError` that names the mistake.
     @discardableResult
-    public func clear(account: String? = nil, channel: String, badgeCount: Int = 0) async throws -> [SentPush] {
+    public func clear(
+        account: String? = nil, channel: String, message: String? = nil, badgeCount: Int = 0
+    ) async throws -> [SentPush] {
         var call: JSON = ["channel_id": .string(channel), "badge_count": .int(badgeCount)]
-        Self.set([("account", account)], &call)
+        Self.set([("account", account), ("message_id", message)], &call)
         return SentPush.list(try await control.call("POST", "clears", call))
     }
 
     /// Rings for a call, which lives 30 s unless it is ended.
+    /// - Parameter startedAtMilliseconds: since 1970; nil is now, on the simulation clock.
     /// - Throws: `PushSimError` that names the mistake.
     @discardableResult
     public func ring(
         account: String? = nil, channel: String, message: String, callerID: String? = nil, callerName: String? = nil,
-        callerAvatarURL: String? = nil
+        callerAvatarURL: String? = nil, startedAtMilliseconds: Int? = nil
     ) async throws -> [SentPush] {
         var call: JSON = ["channel_id": .string(channel), "message_id": .string(message)]
+        if let startedAtMilliseconds { call.set("started_at_ms", .int(startedAtMilliseconds)) }
         Self.set(
             [
                 ("account", account), ("caller_id", callerID), ("caller_name", callerName),
@@ -86,9 +90,11 @@ public struct FluxerControl: Sendable {
 public struct SentPush: Hashable, Sendable {
     /// Of the scope, such as `d1`.
     public let id: String
-    /// The registration it went to.
+    /// Of Fluxer: the registration it went to.
     public let deviceID: String
-    /// `webpush`, `apns` or `fcm`.
+    /// Of NTM: the subscriber it went to.
+    public let subscriber: String
+    /// `webpush`, `apns`, `fcm` or `xmpp`.
     public let transport: String
     /// `accepted`, `removed`, `retrying`, `rejected`, `invalid_keys`, `endpoint_rejected`, `dropped`, or `pending`.
     public let outcome: String
@@ -97,6 +103,7 @@ public struct SentPush: Hashable, Sendable {
         (answer["deliveries"]?.elements ?? []).map { entry in
             SentPush(
                 id: entry["id"]?.string ?? "", deviceID: entry["device_id"]?.string ?? "",
+                subscriber: entry["subscriber"]?.string ?? "",
                 transport: entry["transport"]?.string ?? "", outcome: entry["outcome"]?.string ?? "")
         }
     }

@@ -19,19 +19,27 @@ public struct Inbox: Sendable {
     /// - Parameters:
     ///   - push: the delivery before the wanted one.
     ///   - within: how long to wait, in real time.
-    /// - Throws: `PushSimError` where none came in time.
+    /// - Throws: `PushSimError` where none came in time, or the simulation was stopped or reset meanwhile;
+    ///   `CancellationError` where the task was cancelled.
     public func next(after push: Push? = nil, within: Duration = .seconds(2)) async throws -> Push {
         var question = InboxCall.Question(key: key)
         question.after = push?.number ?? 0
         question.wait = within.boundedNanoseconds
         let asked = question
+        let wait = InboxWait(asked, scope)
         if InboxCall.read(asked, scope).isEmpty {
-            _ = await withCheckedContinuation { continuation in
-                InboxWait.begin(asked, scope) { continuation.resume(returning: $0) }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in wait.begin { _ in continuation.resume() } }
+            } onCancel: {
+                wait.end()
             }
+            try Task.checkCancellation()
         }
         let found = scope.run { $0.inboxes.deliveries(asked.key, after: asked.after).deliveries }
         guard let first = found.first else {
+            if wait.wasGivenUp {
+                throw PushSimError("The simulation was stopped or reset before anything came to \(key.name.text).")
+            }
             throw PushSimError("Nothing was delivered to \(key.name.text) within \(within).")
         }
         return Push(first)
@@ -47,6 +55,14 @@ public struct Push: Sendable {
     public let kind: String
     /// `apns`, `xmpp`, `fcm` or `webpush`.
     public let transport: String
+    /// `ntm`, `fluxer` or `push`.
+    public let backend: String
+    /// When it was accepted, on the simulation clock, in RFC 3339.
+    public let time: String
+    /// What was put in on purpose: the id of a broken record, or the rule that acted; nil for a good one.
+    public let fault: String?
+    /// How often it was tried until it was accepted.
+    public let attempts: Int
     /// Its header fields, in order.
     public let headers: [(name: String, value: String)]
     /// What was encrypted, where something was.
@@ -61,11 +77,18 @@ public struct Push: Sendable {
         id = delivery.name
         kind = delivery.kind
         transport = delivery.transport
+        backend = delivery.backend
+        time = TimeText.rfc3339(delivery.time)
+        fault = delivery.fault ?? delivery.rules.first
+        attempts = delivery.attempts
         body = delivery.body
         dictionary = delivery.dictionary
         headers = delivery.headers.map { ($0.name.text, $0.value.text) }
         plaintext = delivery.plaintext
     }
+
+    /// The value of its first header field of that name, whatever its case.
+    public func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
     /// The body as text.
     public var text: String { String(decoding: body, as: UTF8.self) }
@@ -75,6 +98,10 @@ public struct Push: Sendable {
 public struct RecordedCall: Sendable, CustomStringConvertible {
     /// Counted from 1.
     public let index: Int
+    /// When it arrived, on the simulation clock, in RFC 3339.
+    public let time: String
+    /// The backend that owns the path, or nil.
+    public let backend: String?
     /// As sent.
     public let method: String
     /// The raw path and query, without a scope's base path.
@@ -87,11 +114,19 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
     public let route: String?
     /// Nil while the call is open, and where a fault ended the connection before any status.
     public let status: Int?
+    /// What was answered, head and body as they went over the wire; empty where nothing was.
+    public let answer: [UInt8]
+    /// How the exchange ended, such as `answered` or `clientLeft`; nil while it is open.
+    public let ended: String?
     /// The rules of the profile that fired.
     public let rules: [String]
 
     init(_ entry: JournalEntry) {
         index = entry.index
+        time = TimeText.rfc3339(entry.time)
+        backend = entry.call.place.backend?.name
+        answer = entry.answer
+        ended = entry.ending?.rawValue
         method = entry.call.head.methodText
         target = String(decoding: entry.call.target, as: UTF8.self)
         headers = entry.call.head.headerFields.map { ($0.name.text, $0.value.text) }
@@ -100,6 +135,9 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
         status = entry.status
         rules = entry.decision?.rules ?? []
     }
+
+    /// The value of the request's first header field of that name, whatever its case.
+    public func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
     /// One line.
     public var description: String {

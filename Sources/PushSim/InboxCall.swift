@@ -72,7 +72,7 @@ struct InboxCall {
         let question = try Self.key(call.query, api.scope)
         let found = Self.read(question, api.scope)
         guard found.isEmpty, question.wait > 0 else { return api.finish(exchange, ControlAnswer(200, found.body)) }
-        InboxWait.begin(question, api.scope) { body in api.finish(exchange, ControlAnswer(200, body)) }
+        InboxWait(question, api.scope).begin { body in api.finish(exchange, ControlAnswer(200, body)) }
     }
 
     static func read(_ question: Question, _ scope: Scope) -> (isEmpty: Bool, body: JSON) {
@@ -86,39 +86,61 @@ struct InboxCall {
 final class InboxWait: Sendable {
     private struct State {
         var watcher: UInt64?
+        var done: (@Sendable (JSON) -> Void)?
         var isOver = false
+        var wasGivenUp = false
     }
 
     private let question: InboxCall.Question
     private let scope: Scope
-    private let done: @Sendable (JSON) -> Void
     private let state = Mutex(State())
 
-    private init(_ question: InboxCall.Question, _ scope: Scope, _ done: @escaping @Sendable (JSON) -> Void) {
+    /// Whether the scope was stopped or reset meanwhile.
+    var wasGivenUp: Bool { state.withLock { $0.wasGivenUp } }
+
+    init(_ question: InboxCall.Question, _ scope: Scope) {
         self.question = question
         self.scope = scope
-        self.done = done
     }
 
-    static func begin(_ question: InboxCall.Question, _ scope: Scope, _ done: @escaping @Sendable (JSON) -> Void) {
-        let wait = InboxWait(question, scope, done)
-        let watcher = scope.run { $0.inboxes.watch(question.key) { _ in wait.finish() } }
-        wait.state.withLock { $0.watcher = watcher }
-        scope.home.execute {
-            scope.home.schedule(at: pushsim_monotonic_clock() + question.wait) { wait.finish() }
+    /// - Parameter done: called once: when there is something, the time is over, or it is ended.
+    func begin(_ done: @escaping @Sendable (JSON) -> Void) {
+        let watcher = scope.run { world in
+            world.inboxes.watch(
+                question.key,
+                ended: {
+                    self.state.withLock { $0.wasGivenUp = true }
+                    self.end()
+                }, { _ in self.end() })
+        }
+        let isOver = state.withLock { state in
+            state.watcher = watcher
+            state.done = done
+            return state.isOver
+        }
+        if isOver { return finish() }
+        scope.home.execute { [self] in
+            scope.home.schedule(at: pushsim_monotonic_clock() + question.wait) { self.end() }
         }
         // What came between the first look and the watching is there by now.
-        if !InboxCall.read(question, scope).isEmpty { wait.finish() }
+        if !InboxCall.read(question, scope).isEmpty { end() }
+    }
+
+    /// Waits no longer.
+    func end() {
+        let mustFinish = state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver && state.done != nil
+        }
+        if mustFinish { finish() }
     }
 
     private func finish() {
-        let watcher: UInt64?? = state.withLock { state in
-            if state.isOver { return nil }
-            state.isOver = true
-            return .some(state.watcher)
+        let (watcher, done) = state.withLock { state in
+            defer { (state.watcher, state.done) = (nil, nil) }
+            return (state.watcher, state.done)
         }
-        guard let watcher else { return }
         if let watcher { scope.run { $0.inboxes.unwatch(watcher) } }
-        done(InboxCall.read(question, scope).body)
+        done?(InboxCall.read(question, scope).body)
     }
 }

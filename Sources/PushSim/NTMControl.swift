@@ -7,18 +7,24 @@ public struct NTMControl: Sendable {
 
     init(_ service: Service) { control = BackendControl(service: service, backend: "ntm") }
 
-    /// Notifies the subscribers of a topic; returns when it is in their inboxes.
+    /// Notifies the subscribers of a topic; returns when each delivery has been tried.
     /// - Parameters:
-    ///   - topic: in its normal form, such as `example.com/video/alice@example.com`.
+    ///   - topic: such as `example.com/video/alice@example.com`.
     ///   - type: `notify`, `cancel` or `chat`.
+    ///   - roomID: nil draws one; a cancel repeats that of its notify.
+    ///   - traceID: likewise.
     ///   - userdata: replaces the usual content.
-    /// - Returns: how many subscribers it went to.
+    /// - Returns: what became of each delivery.
     /// - Throws: `PushSimError` that names the mistake.
     @discardableResult
-    public func notify(topic: String, type: String = "notify", userdata: JSON? = nil) async throws -> Int {
+    public func notify(
+        topic: String, type: String = "notify", roomID: String? = nil, traceID: String? = nil, userdata: JSON? = nil
+    ) async throws -> [SentPush] {
         var body: JSON = ["topic": .string(topic), "type": .string(type)]
+        if let roomID { body.set("room_id", .string(roomID)) }
+        if let traceID { body.set("trace_id", .string(traceID)) }
         if let userdata { body.set("userdata", userdata) }
-        return try await control.call("POST", "notifications", body)["deliveries"]?.elements?.count ?? 0
+        return SentPush.list(try await control.call("POST", "notifications", body))
     }
 
     /// Mints a bearer token, for `ntm.auth` `jwt`.

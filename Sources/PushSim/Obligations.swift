@@ -19,7 +19,8 @@ extension PushSim {
         let all = scope.backends.flatMap { backend in backend.obligations.map { (backend.name, $0) } }
         return zip(all, scope.run { $0.ledger.accounts }).compactMap { row, account in
             guard account.brokenCount > 0, backend == nil || backend?.name == row.0 else { return nil }
-            let calls = account.broken.map { "call \($0.call): \($0.why)" }.joined(separator: "; ")
+            let calls = account.broken.map { $0.call == 0 ? $0.why : "call \($0.call): \($0.why)" }.joined(
+                separator: "; ")
             return "\(row.1.id): \(row.1.text) (\(calls))"
         }
     }

@@ -3,6 +3,7 @@ import PushSimFaults
 @_exported public import PushSimJSONText
 package import PushSimSimulation
 import PushSimWire
+import Synchronization
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -121,8 +122,12 @@ public final class PushSim: Sendable {
 
     /// Answers nothing and listens nowhere: what code gets that asks outside a test's scope.
     package static let inert = PushSim(
-        url: URL(fileURLWithPath: "/"), service: Service(Service.Settings(), isLoopback: true, home: .inert),
+        url: URL(string: "http://127.0.0.1:1") ?? URL(fileURLWithPath: "/"),
+        service: Service(Service.Settings(), isLoopback: true, home: .inert),
         listener: nil)
+
+    /// How many devices without a name have been made, by platform.
+    let deviceCounts = Mutex<[String: Int]>([:])
 
     private init(url: URL, service: Service, listener: Listener?) {
         self.url = url
@@ -130,13 +135,18 @@ public final class PushSim: Sendable {
         self.listener = listener
     }
 
-    /// Stops listening and closes every connection before it returns.
+    /// Stops listening and closes every connection before it returns; whoever waits for an inbox waits no longer. A
+    /// simulation that is not stopped lives as long as the process.
     public func stop() async {
+        service.defaultScope.run { world in
+            for ended in world.inboxes.waiting { world.after { _ in ended() } }
+        }
         guard let listener else { return }
         await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
     }
 
-    /// Empties state, journal and inboxes; pending answers are cancelled. Options, profile and seed stay.
+    /// Empties state, journal and inboxes; pending answers are cancelled. Options, profile, seed, stubs and the clock's
+    /// time stay.
     public func reset() { service.defaultScope.reset() }
 
     /// Replaces the running profile, or with nil takes it away.
@@ -169,11 +179,31 @@ public final class PushSim: Sendable {
         try setOption("delivery.network", to: "allow")
     }
 
-    /// Moves the clock forward and runs all that is due on the way; returns when it is done.
+    /// Moves the clock forward and runs all that is due on the way; returns when it is done. A delivery that is sent to a
+    /// server which does not answer is waited for in real time, up to its limit of ten seconds.
+    /// - Parameter duration: one below zero counts as none.
     public func advance(by duration: Duration) async {
         await withCheckedContinuation { continuation in
             service.defaultScope.advance(duration.boundedNanoseconds) { _ in continuation.resume() }
         }
+    }
+
+    /// How many wait for an inbox.
+    package var waitingCount: Int { service.defaultScope.run { $0.inboxes.waiting.count } }
+
+    /// The simulation clock, in RFC 3339.
+    public var now: String { TimeText.rfc3339(service.defaultScope.now) }
+
+    /// Stops the clock where it is: from then on it moves only when told.
+    public func freezeClock() {
+        service.defaultScope.run { $0.clock.freeze() }
+        service.defaultScope.setAlarm()
+    }
+
+    /// Lets the clock run on with the wall's, from where it is.
+    public func resumeClock() {
+        service.defaultScope.run { $0.clock.resume() }
+        service.defaultScope.setAlarm()
     }
 
     /// What a device has received.

@@ -21,6 +21,8 @@ extension Service {
     ) -> WireScript {
         let call = entry.call
         let state = state(call, world)
+        world.ledger.isPaused = actions.lose != nil || actions.token != nil
+        defer { world.ledger.isPaused = false }
         let isLostAfter = actions.lose.map { state?.makes($0, call) ?? false } ?? false
         if let what = actions.lose, !isLostAfter { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }

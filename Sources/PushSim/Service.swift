@@ -45,6 +45,8 @@ package final class Service: RequestHandler {
     private let currentLimits: Mutex<ServerLimits>
     private let baseURL = Mutex("")
     private let stubs = Mutex<[Stub]>([])
+    /// So that a call takes no lock where there are none.
+    private let hasStubs = Atomic<Bool>(false)
     private let currentProfile: Mutex<Profile?>
     private let listener = Mutex(WeakListener())
     private let places: PlaceTable
@@ -204,7 +206,7 @@ package final class Service: RequestHandler {
     }
 
     private func perform(_ call: Call, _ scope: Scope, _ exchange: Exchange) {
-        if call.place.route == nil, let stub = stubs.withLock({ $0.last { $0.matches(call) } }) {
+        if hasStubs.load(ordering: .acquiring), let stub = stubs.withLock({ $0.last { $0.matches(call) } }) {
             return perform(call, stub, scope, exchange)
         }
         let announced = exchange.context as? JournalEntry
@@ -238,6 +240,7 @@ package final class Service: RequestHandler {
 
     func addStub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
         stubs.withLock { $0.append(Stub(matcher: matcher, answer: answer)) }
+        hasStubs.store(true, ordering: .releasing)
     }
 
     /// The profile decides as on any call; what it leaves alone the stub answers, outside the lock.

@@ -57,7 +57,7 @@ public final class SimDevice: Sendable {
 
     /// Registers with the keys it has.
     /// - Returns: the device_id.
-    /// - Throws: `PushSimError` with the answer where that is not 200.
+    /// - Throws: `PushSimError` with the answer where that is not 200 with a device_id, or how the call failed.
     @discardableResult
     public func register() async throws -> String {
         let answer = try await post(
@@ -66,7 +66,10 @@ public final class SimDevice: Sendable {
                 "platform": .string(platform.rawValue), "token": .string(endpoint),
                 "encryption_key": .string(encryptionKey), "auth_secret": .string(authSecret),
             ])
-        return answer["device_id"]?.string ?? ""
+        guard let id = answer["device_id"]?.string else {
+            throw PushSimError("The answer to the registration holds no device_id: \(answer.description.prefix(200))")
+        }
+        return id
     }
 
     /// Makes new keys and registers with them.
@@ -87,6 +90,10 @@ public final class SimDevice: Sendable {
 
     /// What it has received.
     public var inbox: Inbox { sim.inbox(of: endpoint) }
+
+    /// Tells what it did with a delivery, for the obligations that only a device can show.
+    /// - Throws: `PushSimError` where the push is in no inbox.
+    public func report(_ push: Push, _ did: DeviceReport) throws { try sim.report(push, did) }
 
     /// Opens a record with the keys it has now.
     /// - Throws: `PushSimError` that names the stage at which the record fails.
@@ -116,7 +123,11 @@ public final class SimDevice: Sendable {
         let result = await withCheckedContinuation { continuation in
             HTTPClient.send(call, on: loop) { continuation.resume(returning: $0) }
         }
-        guard case .success(let response) = result else { throw PushSimError("\(path): the call failed.") }
+        let response: Response
+        switch result {
+        case .success(let answer): response = answer
+        case .failure(let failure): throw PushSimError("\(path): the call failed: \(failure.description).")
+        }
         guard response.status == 200 else {
             throw PushSimError("\(path) answered \(response.status): \(response.body.text)")
         }
@@ -127,10 +138,21 @@ public final class SimDevice: Sendable {
 extension PushSim {
     /// A ready-made device with keys of its own.
     /// - Parameters:
-    ///   - name: tells several of one platform apart.
+    ///   - name: tells several of one platform apart; the same name is the same device. Without one each is another, in
+    ///     the order of their making.
     ///   - session: the session token it calls with; nil makes a new account.
     /// - Throws: `PushSimError` where Fluxer is not served.
-    public func device(_ platform: SimDevice.Platform, name: String = "", session: String? = nil) throws -> SimDevice {
-        SimDevice(self, platform, name: name, session: try session ?? fluxer.session().token)
+    public func device(_ platform: SimDevice.Platform, name: String? = nil, session: String? = nil) throws -> SimDevice
+    {
+        let session = try session ?? fluxer.session().token
+        return SimDevice(self, platform, name: name ?? nextDeviceName(platform), session: session)
+    }
+
+    private func nextDeviceName(_ platform: SimDevice.Platform) -> String {
+        deviceCounts.withLock { counts in
+            let number = counts[platform.rawValue, default: 0]
+            counts[platform.rawValue] = number + 1
+            return number == 0 ? "" : String(number + 1)
+        }
     }
 }

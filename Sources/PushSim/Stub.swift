@@ -22,12 +22,10 @@ public struct StubAnswer: Sendable {
     }
 }
 
-/// A path that a test answers itself.
+/// Calls that a test answers itself.
 struct Stub: Sendable {
     let matcher: CallMatcher
     let answer: @Sendable (RecordedCall) -> StubAnswer
 
-    func matches(_ call: Call) -> Bool {
-        call.method.elementsEqual(matcher.method.utf8) && call.path.elementsEqual(matcher.path.utf8)
-    }
+    func matches(_ call: Call) -> Bool { matcher.differences(call).isEmpty }
 }

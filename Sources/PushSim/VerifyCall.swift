@@ -24,7 +24,8 @@ struct VerifyCall {
         }
         let outcome = verification.check(api.scope)
         guard !outcome.isSatisfied, within > 0 else { return finish(outcome) }
-        VerificationWait.begin(verification, api.scope, within) { finish($0) }
+        CallWait(api.scope) { verification.check(api.scope).isSatisfied }
+            .begin(within) { finish(verification.check(api.scope)) }
     }
 
     private func finish(_ outcome: Verification.Outcome) {
@@ -157,55 +158,5 @@ struct Verification: Sendable {
         json.set("evicted", .int(evicted))
         json.set("inconclusive", .bool(evicted > 0))
         return Outcome(isSatisfied: false, json: json)
-    }
-}
-
-/// Somebody who waits, in real time, for the calls to become as wanted.
-private final class VerificationWait: Sendable {
-    private struct State {
-        var listener: Int?
-        var isOver = false
-    }
-
-    private let verification: Verification
-    private let scope: Scope
-    private let done: @Sendable (Verification.Outcome) -> Void
-    private let state = Mutex(State())
-
-    private init(
-        _ verification: Verification, _ scope: Scope, _ done: @escaping @Sendable (Verification.Outcome) -> Void
-    ) {
-        self.verification = verification
-        self.scope = scope
-        self.done = done
-    }
-
-    static func begin(
-        _ verification: Verification, _ scope: Scope, _ within: Int64,
-        _ done: @escaping @Sendable (Verification.Outcome) -> Void
-    ) {
-        let wait = VerificationWait(verification, scope, done)
-        let listener = scope.run { world in
-            world.events.watch { event in if event.kind == .call { wait.look(isLast: false) } }
-        }
-        wait.state.withLock { $0.listener = listener }
-        scope.home.execute {
-            scope.home.schedule(at: pushsim_monotonic_clock() + within) { wait.look(isLast: true) }
-        }
-        wait.look(isLast: false)
-    }
-
-    private func look(isLast: Bool) {
-        if state.withLock({ $0.isOver }) { return }
-        let outcome = verification.check(scope)
-        guard outcome.isSatisfied || isLast else { return }
-        let listener: Int?? = state.withLock { state in
-            if state.isOver { return nil }
-            state.isOver = true
-            return .some(state.listener)
-        }
-        guard let listener else { return }
-        if let listener { scope.run { $0.events.unwatch(listener) } }
-        done(outcome)
     }
 }

@@ -28,8 +28,10 @@ package struct Inboxes: Sendable {
 
     private struct Watcher {
         let key: InboxKey
-        /// Called for each delivery; answers whether to be called again.
-        let tell: @Sendable (Delivery) -> Bool
+        /// Called for each delivery.
+        let tell: @Sendable (Delivery) -> Void
+        /// Called where there is nothing to wait for any more; nil watches on.
+        let ended: (@Sendable () -> Void)?
     }
 
     private var boxes: [InboxKey: Box] = [:]
@@ -72,7 +74,7 @@ package struct Inboxes: Sendable {
         for key in keys {
             Self.append(delivery, to: &boxes[key, default: Box()])
             for watcher in watchers.values where watcher.key == key {
-                tellings.append { _ = watcher.tell(delivery) }
+                tellings.append { watcher.tell(delivery) }
             }
         }
         return tellings
@@ -91,15 +93,19 @@ package struct Inboxes: Sendable {
         box.evicted += excess
     }
 
-    /// - Parameter tell: called outside the lock for each delivery from now on, until `unwatch`.
-    package mutating func watch(_ key: InboxKey, _ tell: @escaping @Sendable (Delivery) -> Void) -> UInt64 {
+    /// - Parameters:
+    ///   - ended: called outside the lock where the scope is reset or stopped.
+    ///   - tell: called outside the lock for each delivery from now on, until `unwatch`.
+    package mutating func watch(
+        _ key: InboxKey, ended: (@Sendable () -> Void)? = nil, _ tell: @escaping @Sendable (Delivery) -> Void
+    ) -> UInt64 {
         defer { nextWatcher += 1 }
-        watchers[nextWatcher] = Watcher(key: key) { delivery in
-            tell(delivery)
-            return true
-        }
+        watchers[nextWatcher] = Watcher(key: key, tell: tell, ended: ended)
         return nextWatcher
     }
+
+    /// Those who are to hear, outside the lock, that there is nothing to wait for any more.
+    package var waiting: [@Sendable () -> Void] { watchers.values.compactMap(\.ended) }
 
     package mutating func unwatch(_ id: UInt64) { watchers[id] = nil }
 

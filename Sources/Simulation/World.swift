@@ -128,6 +128,7 @@ package struct World {
         unmatched = []
         let exchanges = journal.openExchanges
         journal.reset()
+        for ended in inboxes.waiting { after { _ in ended() } }
         inboxes.reset()
         recordsMade = 0
         ledger.reset()

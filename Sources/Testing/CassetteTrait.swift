@@ -2,12 +2,17 @@ public import PushSim
 public import Testing
 
 /// Plays a cassette for a test in the place of the backends; what it does not hold fails the test.
-public struct CassetteTrait: TestTrait, TestScoping {
+public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
     let name: String?
     let playback: Playback
     let profile: FaultProfile?
+    let seed: UInt64
+    let clock: SimClock
     let isComplete: Bool
     let filePath: String
+
+    /// A suite's trait holds for each test in it: each plays the cassette from its beginning.
+    public var isRecursive: Bool { true }
 
     /// Starts the replay, runs the test in it, stops it.
     public func provideScope(
@@ -20,43 +25,54 @@ public struct CassetteTrait: TestTrait, TestScoping {
                 sourceLocation: test.sourceLocation)
             return
         }
-        let own = test.name.prefix { $0 != "(" }
+        let place = test.sourceLocation
         try await withCassette(
-            name ?? String(own), playback: playback, profile: profile, isComplete: isComplete, filePath: filePath,
-            sourceLocation: test.sourceLocation, function)
+            name ?? Self.usualName(test), playback: playback, profile: profile, seed: seed, clock: clock,
+            isComplete: isComplete, filePath: filePath, fileID: place.fileID, line: place.line, column: place.column
+        ) { _ in try await function() }
+    }
+
+    /// Module, suite and function, such as `AppTests.LoginTests.login`.
+    private static func usualName(_ test: Test) -> String {
+        test.nameWithoutPlace.prefix { $0 != "(" }.split(separator: "/").joined(separator: ".")
     }
 }
 
 extension Trait where Self == CassetteTrait {
     /// Replays a cassette for the test, found as `PushSim.current`.
     /// - Parameters:
-    ///   - name: of the file in `recordings`, with or without `.har`; the test function's own where there is none.
+    ///   - name: of the file in `recordings`, with or without `.har`; without one it is module, suite and function with
+    ///     dots between, such as `AppTests.LoginTests.login.har`.
     ///   - isComplete: whether a recording that nobody asked for fails the test.
     public static func cassette(
-        _ name: String? = nil, playback: Playback = Playback(), profile: FaultProfile? = nil, isComplete: Bool = false,
-        filePath: String = #filePath
+        _ name: String? = nil, playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
+        clock: SimClock = .real, isComplete: Bool = false, filePath: String = #filePath
     ) -> CassetteTrait {
-        CassetteTrait(name: name, playback: playback, profile: profile, isComplete: isComplete, filePath: filePath)
+        CassetteTrait(
+            name: name, playback: playback, profile: profile, seed: seed, clock: clock, isComplete: isComplete,
+            filePath: filePath)
     }
 }
 
-/// Replays a cassette while `body` runs, where it is found as `PushSim.current`. A call that it has no recording for is
-/// an issue, with the nearest entries.
+/// Replays a cassette while `body` runs, where it is `PushSim.current` too. A call that it has no recording for fails the
+/// test, with the nearest entries, in Swift Testing and in XCTest.
 /// - Throws: where there is no such cassette, and what `body` throws.
-public func withCassette(
-    _ name: String, playback: Playback = Playback(), profile: FaultProfile? = nil, isComplete: Bool = false,
-    filePath: String = #filePath, sourceLocation: SourceLocation = #_sourceLocation,
-    _ body: @Sendable () async throws -> Void
-) async throws {
-    let sim = try await PushSim.replay(name, playback: playback, profile: profile, filePath: filePath)
+public func withCassette<Result>(
+    _ name: String, playback: Playback = Playback(), profile: FaultProfile? = nil, seed: UInt64 = 1,
+    clock: SimClock = .real, isComplete: Bool = false, filePath: String = #filePath, fileID: String = #fileID,
+    line: Int = #line, column: Int = #column, isolation: isolated (any Actor)? = #isolation,
+    _ body: (PushSim) async throws -> Result
+) async throws -> Result {
+    let sim = try await PushSim.replay(
+        name, playback: playback, profile: profile, seed: seed, clock: clock, filePath: filePath)
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
     defer {
         for unmatched in sim.unmatchedCalls {
-            Issue.record("Not in the cassette \"\(name)\": \(unmatched)", sourceLocation: sourceLocation)
+            Failure.report("Not in the cassette \"\(name)\": \(unmatched)", place)
         }
         if isComplete, !sim.leftovers.isEmpty {
-            Issue.record(
-                "Nobody asked for \(sim.leftovers.joined(separator: ", "))", sourceLocation: sourceLocation)
+            Failure.report("Nobody asked for \(sim.leftovers.joined(separator: ", "))", place)
         }
     }
-    try await sim.run(body)
+    return try await sim.run { try await body(sim) }
 }

@@ -19,17 +19,22 @@ public struct PushSimTrait: TestTrait, SuiteTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         let sim = try await PushSim.start(
-            profile: profile, seed: seed, seedName: Self.seedName(test), clock: clock, options: options,
+            profile: profile, seed: seed, seedName: test.nameWithoutPlace, clock: clock, options: options,
             filePath: filePath)
-        try await sim.run(function)
-        for broken in obligations.broken(sim) {
-            Issue.record(Comment(rawValue: "Broken obligation \(broken)"), sourceLocation: test.sourceLocation)
+        // Also where the test throws: what is broken may be why.
+        defer {
+            for broken in obligations.broken(sim) {
+                Failure.report("Broken obligation \(broken)", test.sourceLocation)
+            }
         }
+        try await sim.run(function)
     }
+}
 
-    /// Module, suite and function, without file and line: draws stay when a test moves within its file.
-    private static func seedName(_ test: Test) -> String {
-        let text = String(describing: test.id)
+extension Test {
+    /// Module, suite and function, without file and line: what hangs on it stays when a test moves within its file.
+    var nameWithoutPlace: String {
+        let text = String(describing: id)
         guard let slash = text.lastIndex(of: "/"), text[slash...].contains(":") else { return text }
         return String(text[..<slash])
     }
@@ -65,24 +70,11 @@ public struct RequiredObligations: Hashable, Sendable {
     func broken(_ sim: PushSim) -> [String] { backends.flatMap { sim.brokenObligations(of: $0) } }
 }
 
-/// Runs `body` with a simulation of its own, which is `PushSim.current` too, and stops it: for XCTest and wherever a trait
-/// cannot stand. `sim.unsatisfied(…)` says what XCTest's own assertions are to show.
-/// - Throws: `PushSimError` for a mistake in an option or profile, and what `body` throws.
-public func withPushSim<Result: Sendable>(
-    profile: FaultProfile? = nil, seed: UInt64 = 1, clock: SimClock = .real, options: [String: String] = [:],
-    filePath: String = #filePath, fileID: String = #fileID, function: String = #function,
-    _ body: @Sendable (PushSim) async throws -> Result
-) async throws -> Result {
-    let module = fileID.prefix { $0 != "/" }
-    let sim = try await PushSim.start(
-        profile: profile, seed: seed, seedName: "\(module)/\(function)", clock: clock, options: options,
-        filePath: filePath)
-    return try await sim.run { try await body(sim) }
-}
-
 extension PushSim {
     /// Runs `body` with this simulation as the current one, and stops it.
-    func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    func run<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async throws -> Result {
         let result: Result
         do {
             result = try await PushSim.$running.withValue(self) { try await body() }
@@ -94,19 +86,57 @@ extension PushSim {
         return result
     }
 
-    /// The simulation of the running test. Outside a test with `.pushSim()` it records an issue and does nothing.
+    /// The simulation of the running test. Outside a test with `.pushSim()` it fails the test, and every call to it is
+    /// refused.
     public static var current: PushSim {
         if let running { return running }
-        Issue.record("PushSim.current is used outside a test with the trait .pushSim().")
+        Failure.report(
+            "PushSim.current is used outside a test with the trait .pushSim(), or withPushSim.",
+            Test.current?.sourceLocation)
         return inert
     }
 
-    /// Records an issue at the caller where the calls so far are not as wanted.
+    /// Fails the test at the caller where the calls so far are not as wanted, in Swift Testing and in XCTest.
     public func verify(
-        _ matcher: CallMatcher, _ count: CallCount = .atLeast(1), sourceLocation: SourceLocation = #_sourceLocation
+        _ matcher: CallMatcher, _ count: CallCount = .atLeast(1), fileID: String = #fileID,
+        filePath: String = #filePath, line: Int = #line, column: Int = #column
     ) {
         if let text = unsatisfied(matcher, count) {
-            Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)
+            Failure.report(text, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
         }
     }
+
+    /// The same, once the calls are as wanted, or after so long.
+    /// - Parameter within: how long to wait for them, in real time.
+    public func verify(
+        _ matcher: CallMatcher, _ count: CallCount = .atLeast(1), within: Duration, fileID: String = #fileID,
+        filePath: String = #filePath, line: Int = #line, column: Int = #column
+    ) async {
+        if let text = await unsatisfied(matcher, count, within: within) {
+            Failure.report(text, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+        }
+    }
+}
+
+/// Runs `body` with a simulation of its own, which is `PushSim.current` too, and stops it: for XCTest and wherever a trait
+/// cannot stand.
+/// - Throws: `PushSimError` for a mistake in an option or profile, and what `body` throws.
+public func withPushSim<Result>(
+    profile: FaultProfile? = nil, seed: UInt64 = 1, clock: SimClock = .real, options: [String: String] = [:],
+    obligations: RequiredObligations = .none, filePath: String = #filePath, fileID: String = #fileID,
+    function: String = #function, line: Int = #line, column: Int = #column,
+    isolation: isolated (any Actor)? = #isolation, _ body: (PushSim) async throws -> Result
+) async throws -> Result {
+    let module = fileID.prefix { $0 != "/" }
+    let sim = try await PushSim.start(
+        profile: profile, seed: seed, seedName: "\(module)/\(function)", clock: clock, options: options,
+        filePath: filePath)
+    defer {
+        for broken in obligations.broken(sim) {
+            Failure.report(
+                "Broken obligation \(broken)",
+                SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+        }
+    }
+    return try await sim.run { try await body(sim) }
 }

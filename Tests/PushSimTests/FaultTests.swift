@@ -130,7 +130,12 @@ struct FaultTests {
         sim.verify(.post("/v1/subscriber"), .exactly(3))
         #expect(
             sim.unsatisfied(.post("/v1/subscriber"), .exactly(2))
-                == "Wanted exactly 2 of POST /v1/subscriber, found 3 among 3 calls.")
+                == """
+                Wanted exactly 2 of POST /v1/subscriber, found 3 among 3 calls.
+                  #1 POST /v1/subscriber -> 429 by slow-down-ntm
+                  #2 POST /v1/subscriber -> 429 by slow-down-ntm
+                  #3 POST /v1/subscriber -> 200
+                """)
     }
 
     @Test("Probability gives each key the same outcomes on 1 and on 32 connections")

@@ -113,4 +113,102 @@ struct FixtureTests {
             }
         }
     }
+
+    @Test(
+        "What a profile takes from the server is not held against the client that does as its `about` says",
+        arguments: ["lost-state", "expired-token", "gone-endpoint"])
+    func blameless(_ profile: String) async throws {
+        try await withPushSim(profile: .named(profile), clock: .frozen) { sim in
+            let port = sim.url.port ?? 0
+            func ntm(_ method: String, _ path: String, _ bearer: String, _ body: String = "") async throws -> Response {
+                try await call(
+                    port: port, method, path,
+                    fields: [("Authorization", "Bearer \(bearer)"), ("User-Agent", "apple/phone/iPhone/18/App/1")],
+                    body: body)
+            }
+            let good = #"{"proto":"apns","token":"abc","app_domain":"a.b"}"#
+            if profile == "gone-endpoint" {
+                let session = try sim.fluxer.session().token
+                let alert = try sim.device(.iosAPNs, session: session)
+                let voip = try sim.device(.iosAPNsVoIP, session: session)
+                try await alert.register()
+                try await voip.register()
+                try await sim.fluxer.notify(channel: "1", title: "t", body: "")
+                try await sim.fluxer.ring(channel: "1", message: "2")
+            } else {
+                for bearer in ["one", "two", "three"] {
+                    let registered = try await ntm("POST", "/v1/subscriber", bearer, good)
+                    guard let id = registered.json["id"]?.string else { continue }
+                    let topic = "/v1/subscription/subscriber/\(id)/topic/a.b/chat/x"
+                    if try await ntm("POST", topic, bearer).status == 200 { break }
+                }
+            }
+            #expect(sim.brokenObligations().isEmpty, "\(sim.brokenObligations())")
+        }
+    }
+
+    @Test("Waiting for an inbox ends at once where the task is cancelled, the simulation stopped or reset")
+    func waits() async throws {
+        for how in ["cancel", "stop", "reset"] {
+            let sim = try await PushSim.start()
+            let waiting = Task { try await sim.inbox(of: "nobody").next(within: .seconds(600)) }
+            // It waits where there is a watcher.
+            try await eventually { sim.waitingCount == 1 }
+            switch how {
+            case "cancel": waiting.cancel()
+            case "stop": await sim.stop()
+            default: sim.reset()
+            }
+            let result = await waiting.result
+            let error = #expect(throws: (any Error).self) { try result.get() }
+            #expect((error is CancellationError) == (how == "cancel"))
+            await sim.stop()
+        }
+    }
+
+    @Test("Devices without a name are different ones; with the same name they are the same", .pushSim())
+    func devices() async throws {
+        let sim = PushSim.current
+        let devices = try [
+            sim.device(.iosAPNs), sim.device(.iosAPNs), sim.device(.iosAPNsVoIP), sim.device(.iosAPNs, name: "x"),
+        ]
+        #expect(Set(devices.map(\.endpoint)).count == 4 && Set(devices.map(\.encryptionKey)).count == 4)
+        #expect(try sim.device(.iosAPNs, name: "x").endpoint == devices[3].endpoint)
+    }
+
+    @Test(
+        "Calls are matched as a profile names them; verify may wait for them; a stub goes before a backend", .pushSim())
+    func matchers() async throws {
+        let sim = PushSim.current
+        let registering = try CallMatcher.matching("{ route: 'registerSubscriber', body: { proto: 'apns' } }")
+        #expect(sim.unsatisfied(registering)?.contains("found 0") == true)
+        async let later: Void = sim.verify(registering, .once, within: .seconds(60))
+        #expect(try await sim.register("apns") == 200)
+        await later
+        sim.verify(registering, .once)
+        sim.verify(.put("/v1/subscriber"), .never)
+        #expect(throws: PushSimError.self) { try CallMatcher.matching("{ rout: 'x' }") }
+        sim.stub(registering) { call in
+            #expect(call.header("authorization") == "Bearer alice" && call.backend == "ntm")
+            return StubAnswer(503)
+        }
+        #expect(try await sim.register("apns") == 503)
+        #expect(sim.unsatisfied(registering, .atMost(1))?.hasPrefix("Wanted at most 1 of") == true)
+        let push = try #require(
+            try await sim.ntm.notify(topic: "example.com/chat/x").first == nil ? sim.journal.last : nil)
+        #expect(push.ended != nil && push.answer.starts(with: "HTTP/1.1 503".utf8))
+    }
+
+    @Test("The clock is read, frozen and let go", .pushSim(clock: .frozen))
+    func clock() async throws {
+        let sim = PushSim.current
+        #expect(sim.now == "2026-01-01T00:00:00Z")
+        sim.resumeClock()
+        let before = sim.now
+        sim.freezeClock()
+        let after = sim.now
+        #expect(before <= after && sim.now == after)
+        await sim.advance(by: .seconds(-5))
+        #expect(sim.now == after)
+    }
 }

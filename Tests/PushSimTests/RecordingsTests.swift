@@ -35,7 +35,7 @@ struct RecordingsTests {
         "The deregistrations are whole lives of a subscriber",
         arguments: [("apns", "any-token"), ("xmpp", "alice@example.com")])
     func deregister(_ proto: String, _ token: String) async throws {
-        try await withCassette("ntm-deregister-\(proto)", isComplete: true) {
+        try await withCassette("ntm-deregister-\(proto)", isComplete: true) { _ in
             let body = #"{"proto":"\#(proto)","token":"\#(token)","app_domain":"example.com"}"#
             let id = try id(await ask("POST", "/v1/subscriber", [bearer], body))
             let topics = ["example.com/video", "federation/pstn", "example.com/chat"]
@@ -73,7 +73,7 @@ struct RecordingsTests {
             ("fluxer-clear", "android_unified_push", "clear"),
         ])
     func pushes(_ name: String, _ platform: String, _ word: String) async throws {
-        try await withCassette(name, isComplete: true) {
+        try await withCassette(name, isComplete: true) { _ in
             let scalar = [UInt8](repeating: 0, count: 31) + [7]
             let pair = try #require(KeyPair(scalar: scalar))
             let secret = [UInt8](repeating: 9, count: 16)

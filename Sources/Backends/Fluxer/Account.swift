@@ -13,6 +13,8 @@ final class Account {
     var badgeCount = 0
     /// Devices that a push service has said are gone, and that have not come back.
     var gone: Set<[UInt8]> = []
+    /// Apps whose ios_apns registration a push service has taken away.
+    var lostAlerts: Set<String> = []
     /// The keys that a device had when its registration last went.
     private var lastKeys: [ByteKey: (encryption: String, auth: String)] = [:]
     /// Devices that have discarded what they could not decrypt, and whether they have unregistered since.

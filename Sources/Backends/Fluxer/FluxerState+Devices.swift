@@ -112,6 +112,7 @@ extension FluxerState {
             met(.undecryptable, &world)
         }
         account.add(registration)
+        if registration.platform == .iosAPNs { account.lostAlerts.remove(registration.appID) }
         guard registration.platform == .iosVoIP || registration.platform == .iosAPNs else { return }
         let voip = account.registrations.first { $0.platform == .iosVoIP && $0.appID == registration.appID }
         let alert = account.registrations.first { $0.platform == .iosAPNs && $0.appID == registration.appID }

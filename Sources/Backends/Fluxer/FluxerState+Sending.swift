@@ -45,7 +45,7 @@ extension FluxerState {
     }
 
     private func noteRing(_ registration: Registration, _ account: Account, _ world: inout World) {
-        guard registration.platform == .iosVoIP,
+        guard registration.platform == .iosVoIP, !account.lostAlerts.contains(registration.appID),
             !account.registrations.contains(where: { $0.platform == .iosAPNs && $0.appID == registration.appID })
         else { return }
         broken(.bothRegistrations, 0, "A ring goes to a device that has no ios_apns registration.", &world)
@@ -106,8 +106,10 @@ extension FluxerState {
 
     func registrationGone(_ delivery: Delivery, _ world: inout World) {
         guard let id = delivery.deviceID, let account = delivery.account.flatMap({ accounts[ByteKey($0)] }),
-            account.remove(id)
+            let registration = account.registration(id)
         else { return }
+        account.remove(id)
+        if registration.platform == .iosAPNs { account.lostAlerts.insert(registration.appID) }
         account.gone.insert(id)
     }
 }

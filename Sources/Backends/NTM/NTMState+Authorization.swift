@@ -11,8 +11,8 @@ extension NTMState {
             throw .unauthorized("A bearer token is needed: Authorization: Bearer <Iris token>.")
         }
         met(.bearer, &world)
+        // Only a profile expires a bearer before its time: that is not the client's doing.
         if !expiredBearers.isEmpty, expiredBearers.contains(bearer.text) {
-            noteLostToken(bearer, call, &world)
             throw .unauthorized("The token has expired.")
         }
         if options.wantsJWT { try checkToken(bearer, call, &world) }
