@@ -1,3 +1,4 @@
+import PushSimWebPush
 package import PushSimWire
 
 /// Recorded exchanges, in order (contract cassettes.md).
@@ -17,6 +18,14 @@ package struct Cassette: Sendable {
 }
 
 extension Cassette {
+    /// Throws where it cannot be replayed as somebody meant it: a rule of matching that is none.
+    package func checkedForReplay() throws(CassetteError) -> Cassette {
+        if let note = notes.first(where: { $0.rule == "match" }) {
+            throw CassetteError("\(name), entry \(note.entry ?? 0): \(note.message)")
+        }
+        return self
+    }
+
     /// The names of all placeholders.
     package var placeholders: Set<String> {
         var names: Set<String> = []
@@ -30,6 +39,38 @@ extension Cassette {
 }
 
 extension CassetteEntry {
+    /// Of both bodies, so that a change by hand is seen.
+    var bodyDigest: String {
+        let request = Digest.sha256(body.octets)
+        return String(Hex.text(Digest.sha256(request + Digest.sha256(answer?.body.octets ?? []))).prefix(16))
+    }
+
+    /// With what only looks like a placeholder told from one.
+    package var escaped: CassetteEntry {
+        guard texts.contains(where: Template.mayHavePlaceholders) else { return self }
+        var entry = self
+        entry.url.path = Template.escaped(url.path)
+        entry.url.query = url.query.map(Template.escaped)
+        entry.headers = Self.escaped(headers)
+        if case .bytes(let bytes) = body { entry.body = .bytes(Template.escaped(bytes)) }
+        entry.plaintext = plaintext.map(Template.escaped)
+        for place in UnknownMembers.Place.allCases { entry.unknown[place] = unknown[place].map(Template.escaped) }
+        guard var answer = entry.answer else { return entry }
+        answer.statusText = answer.statusText.map(Template.escaped)
+        answer.headers = Self.escaped(answer.headers)
+        answer.trailers = Self.escaped(answer.trailers)
+        for index in answer.interim.indices {
+            answer.interim[index].headers = Self.escaped(answer.interim[index].headers)
+        }
+        if case .bytes(let bytes) = answer.body { answer.body = .bytes(Template.escaped(bytes)) }
+        entry.answer = answer
+        return entry
+    }
+
+    private static func escaped(_ fields: [HeaderField]) -> [HeaderField] {
+        fields.map { HeaderField($0.name, Template.escaped($0.value)) }
+    }
+
     /// All that may hold a placeholder.
     var texts: [[UInt8]] {
         var texts = [url.bytes, body.octets] + headers.map(\.value) + [plaintext ?? []]
@@ -46,6 +87,8 @@ extension CassetteEntry {
 package struct CassetteAbout: Hashable, Sendable {
     /// Whether PushSim wrote the file, so that headers and bodies are as they were on the wire.
     package var isOwn = false
+    /// Whether it is another tool's HAR, rewritten: how answers were framed is not known.
+    package var isImported = false
     /// Redaction rules as they were given.
     package var redact: [String] = []
     package var match = MatchRules()
@@ -176,6 +219,8 @@ package struct CassetteEntry: Sendable {
     /// What is compared of this entry's request otherwise than of the others'.
     package var match: MatchRules?
     package var unknown = UnknownMembers()
+    /// Of the request's body as another tool told it, where no header does.
+    package var mimeType: [UInt8]?
 
     package init(
         method: [UInt8], url: RecordedURL, headers: [HeaderField], body: Body, outcome: Outcome

@@ -48,13 +48,14 @@ package final class CassettePlayer: Player {
         let open: [Int]
         let bindings: Int
     }
-    private var bound: [ByteKey: [UInt8]]
+    /// By cassette: the same name in two of them are two secrets.
+    private var bound: [[ByteKey: [UInt8]]]
     private var next = 0
 
     package init(_ tape: CassetteTape, _ settings: PlayerSettings) {
         self.tape = tape
         self.settings = settings
-        bound = settings.secrets
+        bound = Array(repeating: [:], count: tape.cassetteCount)
         turns = Array(repeating: 0, count: tape.groups.count)
         used = Array(repeating: false, count: tape.entries.count)
     }
@@ -62,7 +63,7 @@ package final class CassettePlayer: Player {
     package func reset() {
         used = Array(repeating: false, count: tape.entries.count)
         turns = Array(repeating: 0, count: tape.groups.count)
-        bound = settings.secrets
+        bound = Array(repeating: [:], count: tape.cassetteCount)
         seen = [:]
         pushed = []
         keys = RegisteredKeys()
@@ -72,6 +73,9 @@ package final class CassettePlayer: Player {
     /// Recordings that nobody has asked for.
     package var leftovers: [String] {
         tape.entries.indices.filter { !used[$0] }.map { "entry \($0 + 1): \(tape.entries[$0].line)" }
+            + tape.deliveries.indices.filter { !pushed.contains($0) }.map {
+                "push \($0 + 1): \(tape.deliveries[$0].line): no registration has named its endpoint"
+            }
     }
 
     package func answer(_ call: Call, now: Int64, isExact: Bool) -> Answer {
@@ -105,17 +109,20 @@ package final class CassettePlayer: Player {
         var found: [RecordedPush] = []
         for (number, delivery) in tape.deliveries.enumerated() where !pushed.contains(number) {
             let path = Template(delivery.url.target)
-            guard path.names.allSatisfy({ bound[ByteKey($0)] != nil }) else { continue }
+            let values = values(tape.deliverySource[number])
+            guard path.names.allSatisfy({ values[ByteKey($0)] != nil }) else { continue }
             pushed.insert(number)
-            let token = delivery.url.origin + path.filled(bound)
+            // Recorded under another authority, it is the endpoint of that path.
+            let target = path.filled(values)
+            let token = keys.endpoint(target) ?? delivery.url.origin + target
             let after = (delivery.timing?.start ?? 0) - (tape.entries[current].timing?.start ?? 0)
             found.append(
                 RecordedPush(
                     token: token,
                     headers: delivery.headers.filter { !Self.isOfConnection($0.name) }.map {
-                        HeaderField($0.name, Template($0.value).filled(bound))
+                        HeaderField($0.name, Template($0.value).filled(values))
                     }, body: delivery.body.octets,
-                    plaintext: delivery.plaintext.map { Template($0, in: .json).filled(bound) }, keys: keys[token],
+                    plaintext: delivery.plaintext.map { Template($0, in: .json).filled(values) }, keys: keys[token],
                     delay: settings.speed.map { Int64(Double(max(0, after)) / $0) } ?? 0))
         }
         return found
@@ -185,9 +192,9 @@ package final class CassettePlayer: Player {
         guard octets.bytes.count < 64 << 10, !tape.comparesHeaders else { return }
         var open: [Int] = []
         for number in tape.open(request) {
-            var trial = bound
+            var trial = bound[tape.source[number]]
             guard tape.meanings[number].differences(request, &trial).isEmpty else { continue }
-            if trial.count != bound.count { return }
+            if trial.count != bound[tape.source[number]].count { return }
             open.append(number)
             // More than a few are sought out anew each time.
             if open.count > 64 { return }
@@ -197,9 +204,9 @@ package final class CassettePlayer: Player {
             guard open.isEmpty, tape.groups[own].count <= 64 else { return }
             group = nil
             for number in tape.groups[own] {
-                var trial = bound
+                var trial = bound[tape.source[number]]
                 guard tape.meanings[number].identityDifference(request, &trial) == nil else { continue }
-                if trial.count != bound.count { return }
+                if trial.count != bound[tape.source[number]].count { return }
                 open.append(number)
             }
         }
@@ -208,9 +215,14 @@ package final class CassettePlayer: Player {
         seen[octets] = Seen(group: group, open: open, bindings: bindings)
     }
 
-    private func bind(_ trial: [ByteKey: [UInt8]]) {
-        if trial.count != bound.count { bindings += 1 }
-        bound = trial
+    private func bind(_ trial: [ByteKey: [UInt8]], _ number: Int) {
+        if trial.count != bound[tape.source[number]].count { bindings += 1 }
+        bound[tape.source[number]] = trial
+    }
+
+    /// What placeholders of a cassette stand for: what the requests say goes before what was given.
+    private func values(_ source: Int) -> [ByteKey: [UInt8]] {
+        settings.secrets.isEmpty ? bound[source] : settings.secrets.merging(bound[source]) { $1 }
     }
 
     private func find(_ request: RequestMeaning) -> Found {
@@ -221,23 +233,23 @@ package final class CassettePlayer: Player {
         var count = 0
         for number in tape.open(request) {
             if let candidate, candidate.number < number { break }
-            var trial = bound
+            var trial = bound[tape.source[number]]
             guard tape.meanings[number].differences(request, &trial).isEmpty else { continue }
             count += 1
             last = max(last ?? 0, number)
             if used[number] { continue }
-            bind(trial)
+            bind(trial, number)
             used[number] = true
             return .found(number)
         }
         if let candidate, let group {
-            bind(candidate.bound)
+            bind(candidate.bound, candidate.number)
             if tape.groups[group][turns[group]] == candidate.number { turns[group] += 1 }
             used[candidate.number] = true
             return .found(candidate.number)
         }
         for number in group.map({ tape.groups[$0] }) ?? [] {
-            var trial = bound
+            var trial = bound[tape.source[number]]
             guard tape.meanings[number].identityDifference(request, &trial) == nil else { continue }
             count += 1
             last = max(last ?? 0, number)
@@ -251,7 +263,7 @@ package final class CassettePlayer: Player {
         let numbers = tape.groups[group]
         while turns[group] < numbers.count, used[numbers[turns[group]]] { turns[group] += 1 }
         for number in numbers[turns[group]...] where !used[number] {
-            var trial = bound
+            var trial = bound[tape.source[number]]
             if tape.meanings[number].identityDifference(request, &trial) == nil { return (number, trial) }
         }
         return nil
@@ -259,9 +271,9 @@ package final class CassettePlayer: Player {
 
     private func findNext(_ request: RequestMeaning) -> Found {
         guard next < tape.entries.count else { return .none }
-        var trial = bound
+        var trial = bound[tape.source[next]]
         guard tape.meanings[next].differences(request, &trial).isEmpty else { return .none }
-        bind(trial)
+        bind(trial, next)
         next += 1
         used[next - 1] = true
         return .found(next - 1)
@@ -271,17 +283,18 @@ package final class CassettePlayer: Player {
 
     private func play(_ number: Int, _ call: Call, _ now: Int64, _ isExact: Bool) -> Answer {
         current = number
-        if isExact, settings.speed == nil, !settings.shiftsDates, let answer = tape.answers.ready(number, call.head) {
-            return answer
-        }
         let entry = tape.entries[number]
         if let answer = entry.answer, case .notCaptured = answer.body {
             return Self.trouble(
                 "the body of entry \(number + 1) was not captured", nearest: [],
                 fix: "Record the exchange again with a tool that keeps bodies.")
         }
+        if isExact, settings.speed == nil, !settings.shiftsDates, let answer = tape.answers.ready(number, call.head) {
+            return answer
+        }
         let shift = settings.shiftsDates ? tape.recordedAt[number].map { now - $0 } : nil
-        return tape.answers.answer(entry, number, call.head, bound, speed: settings.speed, shift: shift)
+        return tape.answers.answer(
+            entry, number, call.head, values(tape.source[number]), speed: settings.speed, shift: shift)
     }
 
     /// - Parameter fix: nil is found from what is nearest.
@@ -291,7 +304,7 @@ package final class CassettePlayer: Player {
             let distance = meaning.pathDistance(request)
             // In a large cassette only what has nearly the same path is worth a closer look.
             if tape.meanings.count > 2000, distance > 1 { continue }
-            var trial = bound
+            var trial = bound[tape.source[number]]
             let differences = meaning.differences(request, &trial)
             // A path that is another is further off than a body that is.
             let score = differences.reduce(distance * 4) { $0 + ($1.hasPrefix("method") ? 2 : 1) }
@@ -310,7 +323,7 @@ package final class CassettePlayer: Player {
         let own = sorted.first.map { self.fix($0.number, $0.differences) }
         return Self.trouble(
             "\(request.method.text) \(request.path.text): \(why)", nearest: nearest,
-            fix: fix ?? own ?? "Record the exchange: the cassette is empty.")
+            fix: fix ?? own ?? "Record the exchange: the cassette holds no request.")
     }
 
     /// What to paste so that an entry matches, where one rule is all that it takes; else how to record.

@@ -1,4 +1,5 @@
 import CPushSimSystem
+import PushSimWebPush
 import PushSimWire
 import Synchronization
 
@@ -44,8 +45,14 @@ package enum CassetteStore {
         let wanted = Set(files.bodies.map { "\(folder)/\($0.path)" })
         // Only what is called by its digest was written by this.
         let old = list(bodies).filter(isDigest).map { "\(bodies)/\($0)" }.filter { !wanted.contains($0) }
-        for file in old { _ = pushsim_file_remove(file) }
+        for file in old where isOurs(file) { _ = pushsim_file_remove(file) }
         if wanted.isEmpty, !old.isEmpty { _ = pushsim_folder_remove(bodies) }
+    }
+
+    /// Whether a file holds what its name says.
+    private static func isOurs(_ file: String) -> Bool {
+        guard let bytes = try? read(file) else { return false }
+        return file.hasSuffix(Hex.text(Digest.sha256(bytes)))
     }
 
     private static func isDigest(_ name: String) -> Bool {

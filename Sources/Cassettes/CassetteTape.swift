@@ -16,6 +16,10 @@ package final class CassetteTape: Sendable {
     let answers: RecordedAnswers
     /// What was pushed, in order.
     let deliveries: [CassetteEntry]
+    /// Which cassette each entry and each push is of.
+    let source: [Int]
+    let deliverySource: [Int]
+    let cassetteCount: Int
 
     /// Deliveries are no answers to anybody's request, so they stand apart.
     package init(_ cassettes: [Cassette]) {
@@ -27,12 +31,14 @@ package final class CassetteTape: Sendable {
         entries.reserveCapacity(count)
         meanings.reserveCapacity(count)
         recordedAt.reserveCapacity(count)
-        for cassette in cassettes {
+        var source: [Int] = []
+        for (index, cassette) in cassettes.enumerated() {
             for entry in cassette.entries where !entry.isDelivery {
                 entries.append(entry)
                 meanings.append(RequestMeaning(entry, cassette.about.match))
                 recordedAt.append(cassette.about.recordedAt)
-                own.append(cassette.about.isOwn)
+                own.append(cassette.about.isOwn && !cassette.about.isImported)
+                source.append(index)
             }
         }
         var closed: [ByteKey: Int] = [:]
@@ -58,6 +64,11 @@ package final class CassetteTape: Sendable {
         (self.entries, self.meanings, self.recordedAt) = (entries, meanings, recordedAt)
         (self.closed, self.others, self.groups) = (closed, others, groups)
         deliveries = cassettes.flatMap(\.entries).filter(\.isDelivery)
+        deliverySource = cassettes.enumerated().flatMap { index, cassette in
+            cassette.entries.filter(\.isDelivery).map { _ in index }
+        }
+        self.source = source
+        cassetteCount = cassettes.count
         comparesHeaders = meanings.contains { !$0.rules.headers.isEmpty }
         var names: [[UInt8]] = []
         for field in meanings.flatMap(\.identity) where !names.contains(where: field.isNamed) {

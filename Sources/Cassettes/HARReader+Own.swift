@@ -24,6 +24,9 @@ extension HARReader {
                 note("match", number, error.description)
             }
         }
+        if let digest = own?.lenientMember("digest")?.string, digest != entry.bodyDigest {
+            note("digest", number, "a body has been changed by hand")
+        }
         let missing = (own?.lenientMember("notCaptured")?.lenientElements ?? []).compactMap(\.string)
         if missing.contains("request") { entry.body = .notCaptured }
         guard var answer = entry.answer else { return }
@@ -117,6 +120,7 @@ extension CassetteAbout {
         }
         redact = (value.lenientMember("redact")?.elements ?? []).compactMap(\.string)
         if let rules = value.lenientMember("match") { match = try MatchRules(rules) }
+        isImported = value.lenientMember("imported")?.bool ?? false
         isNormalised = value.lenientMember("normalise") != nil
         holdsUnknown = value.lenientMember("unknown")?.bool ?? false
         recordedAt = value.lenientMember("recordedAt")?.string.flatMap { TimeText.instant($0) }

@@ -13,6 +13,8 @@ package struct HARReader {
     private(set) var notes: [CassetteNote] = []
     /// What the file says of itself, where PushSim wrote it: then nothing needs to be mended.
     var about = CassetteAbout()
+    /// Whether the file names the tool that wrote it, as HAR 1.2 asks of every tool.
+    private var hasCreator = false
     /// Header names and values stand many times in a file: one copy of each serves all.
     private var known: [ByteKey: [UInt8]] = [:]
 
@@ -29,7 +31,12 @@ package struct HARReader {
         for (index, value) in list.enumerated() {
             if let entry = reader.entry(value, index + 1) { entries.append(entry) }
         }
-        if !reader.about.isOwn { reader.setTimes(&entries) }
+        if !reader.about.isOwn {
+            reader.about.isImported = true
+            reader.setTimes(&entries)
+            // What looks like a placeholder in another tool's file is text; who writes a cassette by hand means it.
+            if reader.hasCreator { entries = entries.map(\.escaped) }
+        }
         var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
         cassette.about = reader.about
         return cassette
@@ -63,6 +70,7 @@ package struct HARReader {
             let place = log.position
             throw CassetteError("\(name):\(place.line):\(place.column): this is no HAR: it has no log.entries")
         }
+        hasCreator = log.lenientMember("creator") != nil
         if let own = log.lenientMember("_pushsim") {
             do throws(CassetteError) {
                 about = try CassetteAbout(own)
@@ -126,6 +134,7 @@ package struct HARReader {
         if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
         var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
         let own = value.lenientMember("_pushsim")
+        entry.mimeType = request.lenientMember("postData")?.lenientMember("mimeType")?.lenientText
         entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
         if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
         if !about.isOwn || about.holdsUnknown { entry.unknown = UnknownMembers(entry: value) }
@@ -253,19 +262,12 @@ package struct HARReader {
                 note("R16", number, "the body \"\(file)\" is not in the folder of the HAR")
                 return .notCaptured
             }
-            let name = file.split(separator: "/").last.map { Array($0.utf8) } ?? []
-            if about.isOwn, name.count == 64, Hex.bytes(Digest.sha256(bytes)) != name {
-                note("digest", number, "the body \"\(file)\" has been changed by hand")
-            }
             return .bytes(bytes)
         }
         let encoding = value.lenientMember("encoding")?.string?.lowercased()
         var bytes: [UInt8]
         if about.isOwn {
             let own = encoding == "base64" ? LenientText.base64(text) : text
-            if let own, let size = value.lenientMember("size")?.lenientInt, size != own.count {
-                note("digest", number, "the body has \(own.count) octets and is said to have \(size): changed by hand")
-            }
             return own.map { .bytes($0) } ?? .notCaptured
         }
         if encoding == "base64" {

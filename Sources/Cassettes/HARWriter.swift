@@ -55,6 +55,7 @@ package struct HARWriter {
         if let begun = about.recordedAt { members.append(.init("recordedAt", .string(TimeText.rfc3339(begun)))) }
         members.append(.init("redact", .array(about.redact.map { .string($0) })))
         if about.isNormalised { members.append(.init("normalise", Normalisation.json)) }
+        if about.isImported { members.append(.init("imported", true)) }
         if about.holdsUnknown { members.append(.init("unknown", true)) }
         if !about.match.isUsual { members.append(.init("match", about.match.json)) }
         return .object(members)
@@ -100,6 +101,7 @@ package struct HARWriter {
                     ? .init("plaintext", .text(plaintext))
                     : .init("plaintext64", .string(Base64.encode(plaintext, .standard))))
         }
+        members.append(.init("digest", .string(entry.bodyDigest)))
         let missing: [JSON] =
             (entry.body == .notCaptured ? ["request"] : []) + (entry.answer?.body == .notCaptured ? ["response"] : [])
         if !missing.isEmpty { members.append(.init("notCaptured", .array(missing))) }
@@ -144,7 +146,7 @@ package struct HARWriter {
             .init("headers", headers(entry.headers)),
             .init("queryString", .array(Self.query(entry.url).map { Self.pair($0.name, $0.value) })),
         ]
-        let type = entry.headers.first("content-type") ?? []
+        let type = entry.headers.first("content-type") ?? entry.mimeType ?? []
         if !entry.body.octets.isEmpty {
             var data: [JSON.Member] = [.init("mimeType", Self.shown(type))]
             data += content(entry.body.octets, type) + others(.postData, entry)
@@ -169,7 +171,8 @@ package struct HARWriter {
         }
         let type = answer.headers.first("content-type") ?? answer.mimeType ?? []
         var content: [JSON.Member] = [
-            .init("size", .int(answer.body.octets.count)), .init("mimeType", Self.shown(type)),
+            .init("size", answer.body == .notCaptured ? -1 : .int(answer.body.octets.count)),
+            .init("mimeType", Self.shown(type)),
         ]
         if answer.body != .notCaptured { content += self.content(answer.body.octets, type) }
         content += others(.content, entry)
@@ -184,7 +187,9 @@ package struct HARWriter {
                 "cookies", .array(Self.cookies(answer.headers, "set-cookie").map { Self.pair($0.name, $0.value) })),
             .init("headers", headers(answer.headers)), .init("content", .object(content)),
             .init("redirectURL", Self.shown(answer.headers.first("location") ?? [])), .init("headersSize", -1),
-            .init("bodySize", .int((answer.encodedBody ?? answer.body.octets).count)),
+            .init(
+                "bodySize",
+                answer.body == .notCaptured ? -1 : .int((answer.encodedBody ?? answer.body.octets).count)),
         ]
         members += others(.response, entry)
         return .object(members)

@@ -19,7 +19,7 @@ enum JSONMeaning {
         _ own: JSONValue, _ other: JSONValue, _ path: inout JSONPath, _ ignored: [JSONPath],
         _ bound: inout [ByteKey: [UInt8]]
     ) -> String? {
-        if ignored.contains(path) { return nil }
+        if isIgnored(path, ignored) { return nil }
         switch (own.kind, other.kind) {
         case (.string, .number), (.string, .true), (.string, .false), (.string, .null):
             // What was redacted of these is the text of a placeholder.
@@ -28,11 +28,14 @@ enum JSONMeaning {
         case (.string, .string):
             if Template(own.stringBytes ?? []).matches(other.stringBytes ?? [], &bound) { return nil }
         case (.object, .object):
-            if own.firstDuplicate != nil || other.firstDuplicate != nil { break }
+            if own.firstDuplicate != nil || other.firstDuplicate != nil {
+                if Template(Array(own.source), in: .json).matches(Array(other.source), &bound) { return nil }
+                break
+            }
             for member in own.members {
                 path.steps.append(.member(member.name))
                 defer { path.steps.removeLast() }
-                if ignored.contains(path) { continue }
+                if isIgnored(path, ignored) { continue }
                 guard let value = other.member(member.key.stringBytes ?? []) else {
                     return "\(path): \(member.value.sourceText) against nothing"
                 }
@@ -41,7 +44,7 @@ enum JSONMeaning {
             for member in other.members where own.member(member.key.stringBytes ?? []) == nil {
                 path.steps.append(.member(member.name))
                 defer { path.steps.removeLast() }
-                if ignored.contains(path) { continue }
+                if isIgnored(path, ignored) { continue }
                 return "\(path): nothing against \(member.value.sourceText)"
             }
             return nil
@@ -57,5 +60,13 @@ enum JSONMeaning {
         default: if JSONComparison.areEqual(own, other) { return nil }
         }
         return "\(path): \(own.sourceText) against \(other.sourceText)"
+    }
+
+    /// A star in a rule is any member or element.
+    private static func isIgnored(_ path: JSONPath, _ ignored: [JSONPath]) -> Bool {
+        ignored.contains { rule in
+            rule.steps.count == path.steps.count
+                && zip(rule.steps, path.steps).allSatisfy { $0 == $1 || $0 == .member("*") }
+        }
     }
 }

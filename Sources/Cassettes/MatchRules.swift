@@ -45,7 +45,7 @@ package struct MatchRules: Hashable, Sendable {
             case "headers": headers = try Self.texts(member).map { Array($0.utf8) }
             case "ignoreJSON":
                 ignoreJSON = try Self.texts(member).map { text throws(CassetteError) in
-                    guard let path = JSONPath(text) else {
+                    guard let path = JSONPath(text.replacing("[*]", with: ".*")) else {
                         throw CassetteError("match.ignoreJSON: \"\(text)\" is no path such as $.items[0].id")
                     }
                     return path

@@ -53,7 +53,12 @@ struct RecordedAnswers: Sendable {
             let pace = speed.flatMap { speed in entry.timing.map { (timing: $0, speed: speed) } }
             answer.script = WireScript(exact.steps(pace?.timing, speed: pace?.speed ?? 1), end: end)
             return answer
-        case .failure(let failure): return Self.failed(failure, bound, isOwn: isOwn[number], head)
+        case .failure(let failure):
+            var answer = Self.failed(failure, bound, isOwn: isOwn[number], head)
+            if let speed, let timing = entry.timing {
+                answer.script?.steps.insert(.wait(Int64(Double(timing.wait) / speed)), at: 0)
+            }
+            return answer
         }
     }
 
@@ -136,7 +141,10 @@ struct ExactAnswer {
     }
 
     static func filled(_ field: HeaderField, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
-        Template(field.value).filled(bound)
+        let isAddress = ["location", "content-location", "referer", "link"].contains { field.isNamed(Array($0.utf8)) }
+        let value = Template(field.value, in: isAddress ? .address : .plain).filled(bound)
+        // What somebody bound is not to end the field.
+        return HeaderField.isValue(value) ? value : value.map { $0 < 32 && $0 != 9 || $0 == 127 ? 32 : $0 }
     }
 
     static func filledBody(_ answer: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
@@ -212,6 +220,7 @@ struct ExactAnswer {
     private var body: [UInt8] {
         if let encoded = recorded.encodedBody { return encoded }
         let plain = Self.filledBody(recorded, bound)
+        if plain.isEmpty { return [] }
         let coding = recorded.headers.first("content-encoding").flatMap { ContentCoding($0) }
         return coding.map { $0.encodeStored(plain) } ?? plain
     }

@@ -7,6 +7,12 @@ struct RegisteredKeys {
 
     subscript(_ endpoint: [UInt8]) -> (encryption: [UInt8], auth: [UInt8])? { all[ByteKey(endpoint)] }
 
+    /// The registered endpoint of that path and query.
+    func endpoint(_ target: [UInt8]) -> [UInt8]? {
+        all.keys.map(\.bytes).filter { RecordedURL($0)?.target == target }
+            .min { $0.lexicographicallyPrecedes($1) }
+    }
+
     /// Looks for a registration: Fluxer's `token`, `encryption_key` and `auth_secret`, or the `endpoint` and `keys` of a
     /// browser's subscription.
     mutating func note(_ body: [UInt8]) {

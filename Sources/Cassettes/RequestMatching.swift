@@ -31,7 +31,7 @@ package struct RequestMeaning: Sendable {
         path = Self.upperEscapes(entry.url.path)
         query = Self.pairs(entry.url.query ?? [])
         headers = entry.headers
-        mediaType = headers.first("content-type") ?? []
+        mediaType = headers.first("content-type") ?? entry.mimeType ?? []
         body = entry.body.octets
         identity = headers.filter { Template.mayHavePlaceholders($0.value) }
         self.rules = entry.match ?? rules

@@ -12,9 +12,13 @@ package struct Template: Sendable {
     /// How values are written where the text stands.
     package enum Place: Sendable {
         case plain, url, form, json
+        /// A header field that holds a URL: what a URL cannot hold is encoded, the rest is as it is.
+        case address
     }
 
     let parts: [Part]
+    /// Whether some of it stands for braces.
+    private(set) var hasBraces = false
     private let place: Place
 
     package init(_ recorded: [UInt8], in place: Place = .plain) {
@@ -32,6 +36,7 @@ package struct Template: Sendable {
             {
                 if start < index { parts.append(.text(Array(recorded[start..<index]))) }
                 parts.append(part)
+                if case .text = part { hasBraces = true }
                 index = end
                 start = end
             } else {
@@ -68,8 +73,30 @@ package struct Template: Sendable {
         return index + 1 < bytes.count && bytes[index + 1] == 125 ? index + 2 : nil
     }
 
+    /// What stands for two braces that begin no placeholder.
+    private static let brace = Array("brace.0".utf8)
+
+    /// The text so that nothing in it is taken for a placeholder.
+    static func escaped(_ text: [UInt8]) -> [UInt8] {
+        let template = Template(text)
+        guard template.hasPlaceholders || template.hasBraces else { return text }
+        var out: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            if index + 1 < text.count, text[index] == 123, text[index + 1] == 123, placeholder(text, index) != nil {
+                out += Array("{{".utf8) + brace + Array("}}".utf8)
+                index += 2
+            } else {
+                out.append(text[index])
+                index += 1
+            }
+        }
+        return out
+    }
+
     /// A name, a dot, a number, and codings; nil where the text is none of that.
     private static func part(_ text: [UInt8]) -> Part? {
+        if text == brace { return .text([123, 123]) }
         let words = text.split(separator: Byte.colon, omittingEmptySubsequences: false)
         guard let dot = words[0].lastIndex(of: 46), dot > 0, decimalDigits(words[0][(dot + 1)...]) != nil else {
             return nil
@@ -110,10 +137,7 @@ package struct Template: Sendable {
     /// Whether a value, with the coding of its place, is of this form; what placeholders stand for is bound, and must be
     /// the same later.
     package func matches(_ value: [UInt8], _ bound: inout [ByteKey: [UInt8]]) -> Bool {
-        guard hasPlaceholders else {
-            guard case .text(let text) = parts.first else { return value.isEmpty }
-            return text.isSame(as: value)
-        }
+        guard hasPlaceholders else { return filled([:]).isSame(as: value) }
         var trial = bound
         guard match(parts[...], value[...], &trial) else { return false }
         bound = trial
@@ -162,7 +186,7 @@ package struct Template: Sendable {
         var value = text
         switch place {
         case .url: value = Coding.percent.decode(value) ?? value
-        case .plain, .form, .json: break
+        case .plain, .form, .json, .address: break
         }
         for coding in codings {
             guard let plain = coding.decode(value) else { return false }
@@ -187,8 +211,8 @@ package struct Template: Sendable {
                 out += isAfterLiteral && text.first == 34 ? text.dropFirst() : text[...]
                 isAfterLiteral = false
             case .placeholder(let name, let codings):
-                if place == .json, codings == [.literal] {
-                    let value = bound[ByteKey(name)] ?? [48]
+                if place == .json, let literal = codings.first?.literal {
+                    let value = bound[ByteKey(name)] ?? literal
                     isAfterLiteral = out.last == 34 && Self.isLiteral(value)
                     if isAfterLiteral { out.removeLast() }
                     out += isAfterLiteral ? value : Coding.json.encode(value)
@@ -200,11 +224,20 @@ package struct Template: Sendable {
                 case .plain: break
                 case .url, .form: value = Coding.percent.encode(value)
                 case .json: value = Coding.json.encode(value)
+                case .address: value = Self.addressed(value)
                 }
                 out += value
             }
         }
         return out
+    }
+
+    private static func addressed(_ value: [UInt8]) -> [UInt8] {
+        value.flatMap { byte -> [UInt8] in
+            let isKept =
+                (48...57).contains(byte) || (97...122).contains(byte | 32) || "-._~+/=:@!$'()*,;".utf8.contains(byte)
+            return isKept && byte < 128 ? [byte] : Coding.percentEncode([byte])
+        }
     }
 
     /// Whether JSON has this value without quotes.

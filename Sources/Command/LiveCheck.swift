@@ -14,6 +14,10 @@ enum LiveCheck {
         } catch let error as CassetteError {
             throw Finding(message: error.description)
         }
+        let known = cassette.placeholders
+        if let stranger = secrets.keys.map({ $0.bytes.text }).sorted().first(where: { !known.contains($0) }) {
+            throw UsageError(message: "--secret \(stranger): no placeholder is called so.", verb: "record")
+        }
         var found: [String] = []
         var asked = 0
         for (index, recorded) in cassette.entries.enumerated() where !recorded.isDelivery {

@@ -37,7 +37,7 @@ enum ReplayVerb {
     /// A file, or one of the shipped cassettes by its name.
     private static func load(_ name: String) throws(CassetteError) -> Cassette {
         if pushsim_file_size(name) < 0, let shipped = try ShippedRecordings.load(name) { return shipped }
-        return try CassetteStore.load(name)
+        return try CassetteStore.load(name).checkedForReplay()
     }
 
     /// What is asked of cassettes that they do not have.

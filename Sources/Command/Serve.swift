@@ -26,6 +26,7 @@ struct Serve {
     init(_ arguments: Arguments, replaying player: (@Sendable () -> any Player)?) throws {
         self.arguments = arguments
         settings.makePlayer = player
+        if player != nil { settings.options.raiseBodyLimit() }
         // Replaying, nothing goes out whatever is asked.
         if player == nil { settings.carrier = NetworkCarrier() }
         host = arguments.last("host") ?? "127.0.0.1"
@@ -123,12 +124,18 @@ struct Serve {
         closed.wait()
         if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
         log?.drain()
+        let unmatched = service.unmatched
         let leftovers = service.leftovers
         if arguments.has("complete"), !leftovers.isEmpty {
             throw Finding(message: "nobody asked for:\n  " + leftovers.joined(separator: "\n  "))
         }
         if !leftovers.isEmpty { Files.error("(nobody asked for:\n  \(leftovers.joined(separator: "\n  ")))\n") }
         if let path = arguments.last("report") { try Files.write(service.report, to: path) }
+        if !unmatched.isEmpty {
+            throw Finding(
+                message: "\(counted(unmatched.count, "call", "calls")) that no recording answers:\n  "
+                    + unmatched.prefix(20).joined(separator: "\n  "))
+        }
     }
 
     /// The name under which this machine itself reaches what listens at an address.

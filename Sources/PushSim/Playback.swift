@@ -35,7 +35,7 @@ public struct Playback: Hashable, Sendable {
 
     static func load(_ file: URL) throws(PushSimError) -> Cassette {
         do throws(CassetteError) {
-            return try CassetteStore.load(file.path)
+            return try CassetteStore.load(file.path).checkedForReplay()
         } catch {
             throw PushSimError(error.description)
         }

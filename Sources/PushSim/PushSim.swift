@@ -44,6 +44,7 @@ public final class PushSim: Sendable {
     ) async throws -> PushSim {
         var settings = Service.Settings()
         settings.makePlayer = makePlayer
+        if makePlayer != nil { settings.options.raiseBodyLimit() }
         settings.seed = seed
         settings.seedName = seedName
         settings.clock = try clock.simulationClock()

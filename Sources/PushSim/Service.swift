@@ -189,8 +189,8 @@ package final class Service: RequestHandler {
     private func wantsBody(_ entry: JournalEntry, _ world: inout World) -> Bool {
         if let decision = entry.decision { return decision.actions.status == nil }
         let call = entry.call
-        if call.place.route == nil { return false }
         if world.player != nil { return true }
+        if call.place.route == nil { return false }
         return state(call, world)?.refusesUnread(call, &world) != true
     }
 

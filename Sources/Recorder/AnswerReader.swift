@@ -53,8 +53,10 @@ struct AnswerReader {
         if body.isChunked { answer.chunks = body.chunks }
         if let name = answer.headers.first("content-encoding"), !body.body.isEmpty {
             answer.encodedBody = body.body
-            if let plain = try? ContentCoding(name)?.decode(body.body, limit: RecordingLog.decodedLimit) {
-                answer.body = .bytes(plain)
+            if let coding = ContentCoding(name) {
+                // Also what is cut or damaged may hold a secret: it is kept as far as it can be read.
+                let plain = try? coding.decode(body.body, limit: RecordingLog.decodedLimit)
+                answer.body = .bytes(plain ?? coding.decodePrefix(body.body, limit: RecordingLog.decodedLimit))
             }
         }
         return failure.map { .failure(.init($0, answer: answer)) } ?? .answer(answer)

@@ -93,7 +93,9 @@ package final class Recorder: RequestHandler {
 
     package func requestArrived(_ exchange: Exchange) {
         let request = exchange.request
-        let isDelivery = settings.pushUpstream != nil && request.head.text(request.head.path).hasPrefix("/push/")
+        let isDelivery =
+            settings.pushUpstream != nil && request.head.equals(request.head.method, "POST")
+            && request.head.text(request.head.path).hasPrefix("/push/")
         let upstream = isDelivery ? settings.pushUpstream ?? settings.upstream : settings.upstream
         let head = request.head
         let query = head.query.map { head.slice($0) }

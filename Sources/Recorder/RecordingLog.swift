@@ -15,7 +15,7 @@ final class RecordingLog: Sendable {
     /// A request has come.
     func begin() { begunCount.withLock { $0 += 1 } }
 
-    func add(_ entry: CassetteEntry) { entries.withLock { $0.append(entry) } }
+    func add(_ entry: CassetteEntry) { entries.withLock { $0.append(entry.escaped) } }
 
     var all: [CassetteEntry] { entries.withLock { $0 } }
 

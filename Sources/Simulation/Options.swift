@@ -92,6 +92,9 @@ package struct OptionValues: Sendable {
         chosen[option.name] = value == option.defaultValue ? nil : value
     }
 
+    /// For what was recorded: the recorder takes larger bodies than servers do.
+    package mutating func raiseBodyLimit() { chosen["server.bodyLimit"] = "256MiB" }
+
     package static func size(_ text: String) -> Int? {
         for (unit, factor) in [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)]
         where text.hasSuffix(unit) {

@@ -23,19 +23,35 @@ package enum Inflate {
         }
     }
 
+    /// What can be made of a stream that is cut or damaged: all that came out before.
+    package static func prefix(_ coded: [UInt8], isGzip: Bool, limit: Int) -> [UInt8] {
+        var best: [UInt8] = []
+        for windowBits in isGzip ? [15 + 16] : [15, -15] as [Int32] {
+            var output: [UInt8] = []
+            _ = inflate(coded, windowBits: windowBits, limit, &output)
+            if output.count > best.count { best = output }
+        }
+        return best
+    }
+
     private static func inflated(_ coded: [UInt8], windowBits: Int32, _ limit: Int) throws(Failure) -> [UInt8] {
-        var stream = z_stream()
-        guard pushsim_inflate_init(&stream, windowBits) == Z_OK else { throw .damaged }
-        defer { inflateEnd(&stream) }
         var output: [UInt8] = []
+        try inflate(coded, windowBits: windowBits, limit, &output).get()
+        return output
+    }
+
+    private static func inflate(
+        _ coded: [UInt8], windowBits: Int32, _ limit: Int, _ output: inout [UInt8]
+    ) -> Result<Void, Failure> {
+        var stream = z_stream()
+        guard pushsim_inflate_init(&stream, windowBits) == Z_OK else { return .failure(.damaged) }
+        defer { inflateEnd(&stream) }
         var input = coded
-        let outcome: Result<Void, Failure> = input.withUnsafeMutableBufferPointer { source in
+        return input.withUnsafeMutableBufferPointer { source in
             stream.next_in = source.baseAddress
             stream.avail_in = UInt32(source.count)
             return drain(&stream, &output, limit)
         }
-        try outcome.get()
-        return output
     }
 
     private static func drain(_ stream: inout z_stream, _ output: inout [UInt8], _ limit: Int) -> Result<Void, Failure>
@@ -45,7 +61,7 @@ package enum Inflate {
         while true {
             stream.next_out = block
             stream.avail_out = 1 << 16
-            let status = inflate(&stream, Z_NO_FLUSH)
+            let status = CPushSimZlib.inflate(&stream, Z_NO_FLUSH)
             let count = (1 << 16) - Int(stream.avail_out)
             if output.count + count > limit { return .failure(.tooLarge) }
             output.append(contentsOf: UnsafeBufferPointer(start: block, count: count))

@@ -112,7 +112,7 @@ struct SecretPlacesTests {
         let body = try HARReader.read(Array(text.utf8), name: "t").entries[0].body.octets.text
         #expect(
             body
-                == #"{"b":"{{b.1:literal}}","z":"{{z.1:literal}}","n":"{{n.1:literal}}","o":{"deep":"{{o.1}}","m":["{{o.2:literal}}"]},"keep":true}"#
+                == #"{"b":"{{b.1:boolean}}","z":"{{z.1:null}}","n":"{{n.1:number}}","o":{"deep":"{{o.1}}","m":["{{o.2:number}}"]},"keep":true}"#
         )
         #expect(throws: CassetteError.self) { try RedactionRule("regex:hunter2secret") }
     }

@@ -301,7 +301,7 @@ def who_asks(work):
         ask(recorder.port, me(token, pin))
     recorder.stop()
     text = open(out).read()
-    check("123456" not in text and "token-of" not in text and ':literal}}' in text, "secrets", text)
+    check("123456" not in text and "token-of" not in text and ':number}}' in text, "secrets", text)
     replayer = Server(BINARY, "replay", out, "--quiet")
 
     def status_and_body(octets):

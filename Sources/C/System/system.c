@@ -340,7 +340,8 @@ int pushsim_stop_signals(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
+    // A second signal ends the process at once.
+    action.sa_flags = SA_RESTART | SA_RESETHAND;
     if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0) return -errno;
     // A terminal that closes; where somebody has it ignored (nohup), that stays.
     struct sigaction hangup;
@@ -348,6 +349,7 @@ int pushsim_stop_signals(void) {
     if (hangup.sa_handler != SIG_IGN && sigaction(SIGHUP, &action, NULL) < 0) return -errno;
     // Whoever reads the log may leave.
     action.sa_handler = SIG_IGN;
+    action.sa_flags = SA_RESTART;
     if (sigaction(SIGPIPE, &action, NULL) < 0) return -errno;
     return read_end;
 }

@@ -117,9 +117,14 @@ package struct CassetteRedaction: Sendable {
     private static func key(_ entry: RedactedEntry, _ secrets: Secrets) -> Keyed {
         let plain = entry.rendered { secrets.all[$0].kind }
         let source = entry.source
-        let identity = plain.method + [32] + plain.url.target + [32] + Digest.sha256(plain.body.octets)
-        let exact = Digest.sha256(
-            source.url.target + [32] + source.body.octets + (source.headers.first("authorization") ?? []))
+        // A record is another each time: pushes to one endpoint stay as they came.
+        let body = source.isDelivery ? [] : Digest.sha256(plain.body.octets)
+        let identity = plain.method + [32] + plain.url.target + [32] + body
+        let exact =
+            source.isDelivery
+            ? []
+            : Digest.sha256(
+                source.url.target + [32] + source.body.octets + (source.headers.first("authorization") ?? []))
         let start = source.timing?.start ?? 0
         return Keyed(
             entry: entry, identity: ByteKey(identity), exact: exact,

@@ -6,8 +6,18 @@ import PushSimWire
 /// How a value is written in a text.
 package enum Coding: String, Sendable, CaseIterable {
     case percent, json, base64, base64url, hex
-    /// Of JSON: a number, true, false or null, which the text of a placeholder stands for.
-    case literal
+    /// Of JSON: what the text of a placeholder stands for.
+    case number, boolean, null
+
+    /// Of a kind that JSON has without quotes: what stands for one.
+    var literal: [UInt8]? {
+        switch self {
+        case .number: Array("0".utf8)
+        case .boolean: Array("false".utf8)
+        case .null: Array("null".utf8)
+        default: nil
+        }
+    }
 
     func encode(_ value: [UInt8]) -> [UInt8] {
         switch self {
@@ -16,7 +26,7 @@ package enum Coding: String, Sendable, CaseIterable {
         case .base64: Array(Base64.encode(value, .standard).utf8)
         case .base64url: Array(Base64.encode(value, .url).utf8)
         case .hex: Hex.bytes(value)
-        case .literal: value
+        case .number, .boolean, .null: value
         }
     }
 
@@ -26,7 +36,7 @@ package enum Coding: String, Sendable, CaseIterable {
         case .json: (try? JSONDocument([34] + text + [34]))?.root.stringBytes
         case .base64, .base64url: Base64.decodeLeniently(text)
         case .hex: Self.unhex(text)
-        case .literal: text
+        case .number, .boolean, .null: text
         }
     }
 

@@ -54,7 +54,7 @@ struct LeakScan {
     /// Whose values are the format's own too.
     private static let constant: Set<String> = [
         "version", "creator", "startedDateTime", "time", "timings", "cache", "httpVersion", "encoding", "normalise",
-        "format", "recordedAt", "direction", "failure", "notCaptured",
+        "format", "digest", "imported", "recordedAt", "direction", "failure", "notCaptured",
     ]
     private static let members: Set<String> = constant.union([
         "log", "_pushsim", "redact", "match", "entries", "request", "response", "method", "url", "_url64", "cookies",

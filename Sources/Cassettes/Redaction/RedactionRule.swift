@@ -38,6 +38,10 @@ package struct RedactionRule: Sendable {
                     "--redact \(text) is the secret itself, and rules are kept in the file: give a pattern that "
                         + "describes it, or name its place with header:, query:, form: or json:")
             }
+            guard !Self.isUnbounded(rest) else {
+                throw CassetteError(
+                    "--redact \(text): a repetition within a repetition may take for ever; write it without")
+            }
             do {
                 _ = try Regex(rest)
             } catch {
@@ -46,6 +50,34 @@ package struct RedactionRule: Sendable {
             place = .regex(rest)
         default: throw Self.mistake(text)
         }
+    }
+
+    /// Whether a group that repeats holds something that repeats: such expressions take exponential time.
+    private static func isUnbounded(_ pattern: String) -> Bool {
+        var open: [Bool] = []
+        var closed = false
+        var isEscaped = false
+        var isInSet = false
+        for byte in pattern.utf8 {
+            defer { isEscaped = byte == 92 && !isEscaped }
+            if isEscaped { continue }
+            switch byte {
+            case 91: isInSet = true
+            case 93: isInSet = false
+            case _ where isInSet: break
+            case 40: open.append(false)
+            case 41:
+                closed = open.popLast() ?? false
+                if closed, !open.isEmpty { open[open.count - 1] = true }
+                continue
+            case 42, 43, 123:
+                if closed { return true }
+                if !open.isEmpty { open[open.count - 1] = true }
+            default: break
+            }
+            closed = false
+        }
+        return false
     }
 
     private static func mistake(_ text: String) -> CassetteError {
@@ -84,12 +116,23 @@ package struct RedactionRule: Sendable {
 
 /// What always is a secret, by the names of fields and headers.
 enum SecretNames {
-    static let headers: [String: String] = [
+    private static let headers: [String: String] = [
         "authorization": "authorization", "proxy-authorization": "authorization", "x-api-key": "api-key",
         "api-key": "api-key", "apikey": "api-key", "x-goog-api-key": "api-key", "x-auth-token": "token",
         "x-access-token": "token", "x-csrf-token": "token", "x-xsrf-token": "token", "x-session-token": "token",
         "x-token": "token",
     ]
+
+    /// What a header holds, by its name in lower case.
+    static func header(_ name: String) -> String? {
+        if let known = headers[name] { return known }
+        let parts: [(text: String, kind: String)] = [
+            ("device-token", "device-token"), ("push-token", "device-token"), ("token", "token"),
+            ("session-id", "token"), ("api-key", "api-key"), ("apikey", "api-key"), ("subscription-key", "api-key"),
+            ("password", "password"), ("secret", "secret"), ("signature", "secret"), ("credential", "secret"),
+        ]
+        return parts.first { name.contains($0.text) }?.kind
+    }
 
     /// By the name in lower case without `-` and `_`.
     private static let fields: [String: String] = {
@@ -119,14 +162,19 @@ enum SecretNames {
     }()
 
     static func field(_ name: [UInt8]) -> String? {
-        fields[name.filter { $0 != 45 && $0 != 95 }.map(Byte.lowercased).text]
+        let plain = name.filter { $0 != 45 && $0 != 95 }.map(Byte.lowercased).text
+        if let known = fields[plain] { return known }
+        // Lists of tokens.
+        return plain.hasSuffix("tokens") ? fields[String(plain.dropLast())] : nil
     }
 
     /// What a query item is by names that say as much nowhere else: API keys, signatures, codes of a login.
     static func query(_ name: [UInt8]) -> String? {
         switch name.map(Byte.lowercased).text {
         case "key": "api-key"
-        case "sig", "signature": "secret"
+        case "sig", "signature", "x-amz-signature": "secret"
+        case "x-amz-security-token": "token"
+        case "pass": "password"
         case "code": "token"
         default: nil
         }

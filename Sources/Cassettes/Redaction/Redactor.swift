@@ -7,6 +7,7 @@ struct Redactor {
     private var search: SecretSearch
     /// Fields that rules name.
     private let names: [[UInt8]]
+    private let patterns: [Pattern]
     /// Runs of a coding shorter than this are no codings.
     private static let leastRun = 8
     private static let deepest = 3
@@ -14,6 +15,10 @@ struct Redactor {
     init(_ secrets: Secrets, _ rules: [RedactionRule]) {
         self.secrets = secrets
         names = rules.compactMap(\.fieldName)
+        patterns = rules.compactMap { rule in
+            guard case .regex(let text) = rule.place, let regex = try? Regex(text) else { return nil }
+            return Pattern(regex)
+        }
         search = SecretSearch(secrets)
     }
 
@@ -96,7 +101,7 @@ struct Redactor {
             out.append(component(Array(field.value[(space + 1)...]), .raw, isNamed: true))
             return out
         default:
-            let isNamed = SecretNames.headers[field.name.map(Byte.lowercased).text] != nil || isSecret(field.name)
+            let isNamed = SecretNames.header(field.name.map(Byte.lowercased).text) != nil || isSecret(field.name)
             return component(field.value, .raw, isNamed: isNamed)
         }
     }
@@ -158,7 +163,8 @@ struct Redactor {
                 isNamed || value.kind == .number && secrets.all[number].reach != .place
             else { return }
             out.append(Array(bytes[done..<value.offset]) + [34])
-            out.pieces.append(.secret(number, [.literal]))
+            let kind: Coding = value.kind == .number ? .number : value.kind == .null ? .null : .boolean
+            out.pieces.append(.secret(number, [kind]))
             out.append([34])
             done = value.offset + value.source.count
         }
@@ -184,7 +190,15 @@ struct Redactor {
     private mutating func text(_ source: DecodedText, _ context: Context) -> RedactedText {
         if secrets.all.isEmpty { return RedactedText(source.bytes) }
         var hits: [Hit] = []
-        scan(Self.decoded(source, context), [], &hits)
+        let plain = Self.decoded(source, context)
+        scan(plain, [], &hits)
+        for pattern in patterns {
+            for range in pattern.ranges(plain.bytes) {
+                guard let number = secrets.number(Array(plain.bytes[range])) else { continue }
+                let place = plain.starts[range.lowerBound]..<plain.starts[range.upperBound]
+                hits.append(Hit(range: place, secret: number, codings: []))
+            }
+        }
         if hits.isEmpty { return RedactedText(source.bytes) }
         hits.sort { left, right in
             if left.range.lowerBound != right.range.lowerBound {

@@ -35,7 +35,9 @@ struct SecretCollector {
 
     /// A Web Push message, wherever it goes: its path is the secret of the endpoint.
     private static func isPush(_ entry: CassetteEntry) -> Bool {
-        entry.headers.first("ttl") != nil && entry.headers.first("content-encoding") == Array("aes128gcm".utf8)
+        let segments = entry.url.path.split(separator: Byte.slash)
+        if segments.count == 2, segments[0].elementsEqual("push".utf8), segments[1].count >= 16 { return true }
+        return entry.headers.first("ttl") != nil && entry.headers.first("content-encoding") == Array("aes128gcm".utf8)
     }
 
     /// Where vendors' services have the token of a device: APNs in the path, the older FCM under `to`.
@@ -81,7 +83,7 @@ struct SecretCollector {
             case "cookie":
                 for part in header.value.split(separator: 59) { cookie(Array(part).trimmed) }
             case "set-cookie": cookie(Array(header.value.prefix { $0 != 59 }))
-            default: if let kind = SecretNames.headers[name] { credentials(header.value, kind) }
+            default: if let kind = SecretNames.header(name) { credentials(header.value, kind) }
             }
             for rule in rules {
                 if case .header(let wanted) = rule.place, header.isNamed(wanted) {
@@ -94,7 +96,10 @@ struct SecretCollector {
     }
 
     private mutating func cookie(_ pair: [UInt8]) {
-        guard let equals = pair.firstIndex(of: 61) else { return }
+        guard let equals = pair.firstIndex(of: 61) else {
+            secrets.add(pair, "cookie")
+            return
+        }
         secrets.add(Array(pair[(equals + 1)...]).filter { $0 != 34 }, "cookie")
     }
 
@@ -171,8 +176,10 @@ struct SecretCollector {
                 if let kind = SecretNames.field(name) {
                     if let text = member.value.stringBytes { named(text, kind) }
                     if member.value.kind == .number { secrets.add(Array(member.value.source), kind) }
-                    if kind == "device-token" {
-                        for text in member.value.elements.compactMap(\.stringBytes) { named(text, kind) }
+                    // Lists of them; of an object only what is a password in any case.
+                    for text in member.value.elements.compactMap(\.stringBytes) { named(text, kind) }
+                    if kind == "password" || kind == "secret" {
+                        for text in member.value.members.compactMap(\.value.stringBytes) { named(text, kind) }
                     }
                 }
                 self.value(member.value, depth)
@@ -223,6 +230,8 @@ struct SecretCollector {
                 }
             }
         }
+        for endpoint in SecretShapes.endpoints(text) { secrets.add(endpoint, "endpoint") }
+        for token in SecretShapes.deviceTokens(text) { secrets.add(token, "device-token") }
         for token in SecretShapes.bearers(text) { secrets.add(token, "authorization") }
         for password in SecretShapes.passwords(text) { secrets.add(password, "password") }
         for token in SecretShapes.webTokens(text) { secrets.add(token, "jwt") }
@@ -232,13 +241,8 @@ struct SecretCollector {
 
     private mutating func patterns(_ text: [UInt8]) {
         for rule in rules {
-            guard case .regex(let pattern) = rule.place, let regex = try? Regex(pattern),
-                let string = String(validating: text, as: UTF8.self)
-            else { continue }
-            for match in string.matches(of: regex) {
-                let inner = match.output.count > 1 ? match.output[1].substring : nil
-                secrets.add(Array((inner ?? string[match.range]).utf8), rule.kind, isRuled: true)
-            }
+            guard case .regex(let expression) = rule.place, let regex = try? Regex(expression) else { continue }
+            for range in Pattern(regex).ranges(text) { secrets.add(Array(text[range]), rule.kind, isRuled: true) }
         }
     }
 

@@ -113,27 +113,67 @@ enum SecretShapes {
     private static func queryItem(_ text: [UInt8], _ equals: Int) -> Member? {
         var start = equals
         while start > 0, isTokenByte(text[start - 1]) || text[start - 1] == 46 { start -= 1 }
-        guard start > 0, start < equals, text[start - 1] == 63 || text[start - 1] == 38 || text[start - 1] == 59 else {
-            return nil
+        guard start < equals else { return nil }
+        if equals + 1 < text.count, text[equals + 1] == 34 || text[equals + 1] == 39 {
+            // An attribute of XML or HTML.
+            let value = text[(equals + 2)...].prefix { $0 != text[equals + 1] && $0 != 10 }
+            return Member(name: Array(text[start..<equals]), value: Array(value), isQuery: false)
         }
+        let isQuery = start > 0 && "?&;#".utf8.contains(text[start - 1])
         let value = text[(equals + 1)...].prefix { byte in
             byte > 32 && byte != 127 && !"&;#\"'<>,".utf8.contains(byte)
         }
         return Member(
             name: Array(text[start..<equals]), value: Percent.decode(value, plusIsSpace: true) ?? Array(value),
-            isQuery: true)
+            isQuery: isQuery)
     }
 
     private static func element(_ text: [UInt8], _ close: Int) -> Member? {
         var start = close
         while start > 0, isTokenByte(text[start - 1]) { start -= 1 }
-        guard start > 0, start < close, text[start - 1] == 60 else { return nil }
+        guard start > 0, start < close, text[start - 1] == 60 || text[start - 1] == Byte.colon else { return nil }
         let name = Array(text[start..<close])
-        let value = Array(text[(close + 1)...].prefix { $0 != 60 })
-        let end = close + 1 + value.count
-        let tail = Array("</".utf8) + name
-        guard end + tail.count <= text.count, text[end..<(end + tail.count)].elementsEqual(tail) else { return nil }
-        return Member(name: name, value: value.trimmed, isQuery: false)
+        let mark = Array("<![CDATA[".utf8)
+        var first = close + 1
+        let isMarked = text[first...].starts(with: mark)
+        if isMarked { first += mark.count }
+        // To the end of what was said, also where it is cut.
+        let value = text[first...].prefix { isMarked ? $0 != 93 : $0 != 60 }
+        return Member(name: name, value: Array(value).trimmed, isQuery: false)
+    }
+
+    /// What follows the authority of URLs of well-known push services, and of Fluxer's relay.
+    static func endpoints(_ text: [UInt8]) -> [[UInt8]] {
+        let hosts = [
+            "fcm.googleapis.com/", "updates.push.services.mozilla.com/", "web.push.apple.com/", "notify.windows.com/",
+            "push.fluxer.com/relay/", "push.pushsim.example/push/",
+        ].map { Array($0.utf8) }
+        var found: [[UInt8]] = []
+        for host in hosts {
+            var index = 0
+            while let start = find(host, text, index) {
+                let slash = start + (host.firstIndex(of: Byte.slash) ?? 0)
+                let path = text[(slash + 1)...].prefix { $0 > 32 && $0 != 127 && !"\"'<>\\#,".utf8.contains($0) }
+                if path.count >= 16 { found.append(Array(path)) }
+                index = slash + 1 + path.count
+            }
+        }
+        return found
+    }
+
+    /// Tokens of FCM, which hold `:APA91`.
+    static func deviceTokens(_ text: [UInt8]) -> [[UInt8]] {
+        let mark = Array(":APA91".utf8)
+        var found: [[UInt8]] = []
+        var index = 0
+        while let middle = find(mark, text, index) {
+            var start = middle
+            while start > index, isTokenByte(text[start - 1]) { start -= 1 }
+            let end = middle + 1 + text[(middle + 1)...].prefix(while: isTokenByte).count
+            if start < middle { found.append(Array(text[start..<end])) }
+            index = end
+        }
+        return found
     }
 
     /// `Bearer x` in any text: x.

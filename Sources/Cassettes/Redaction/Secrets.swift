@@ -42,12 +42,18 @@ enum SecretReach: Int, Comparable, Sendable {
     /// Elsewhere too, also within words.
     case anywhere
 
+    /// Words that stand in nearly every exchange.
+    private static let common: Set<String> = [
+        "application", "multipart", "javascript", "urlencoded", "keep-alive", "localhost", "127.0.0.1", "identity",
+        "max-age=0", "no-cache", "no-store", "example.com", "production", "development", "notification",
+    ]
+
     static func < (left: SecretReach, right: SecretReach) -> Bool { left.rawValue < right.rawValue }
 
     init(_ value: [UInt8], isRuled: Bool) {
         let isLiteral = ["true", "false", "null", "undefined"].contains(value.text)
         if isRuled {
-            self = value.count < 4 || isLiteral ? .place : value.count < 8 ? .word : .anywhere
+            self = isLiteral ? .place : value.count < 8 ? .word : .anywhere
             return
         }
         let isNumber = value.allSatisfy { (48...57).contains($0) }
@@ -58,7 +64,9 @@ enum SecretReach: Int, Comparable, Sendable {
         case ..<6: self = .word
         default: self = isNumber ? .word : .anywhere
         }
-        if SecretNames.field(value) != nil || isLiteral { self = .place }
+        if SecretNames.field(value) != nil || isLiteral || Self.common.contains(value.map(Byte.lowercased).text) {
+            self = .place
+        }
     }
 }
 
