@@ -13,17 +13,29 @@ extension HARReader {
         }
     }
 
+    /// How the entry is matched, which people write into files of all tools. What cannot be read is no reason to lose the
+    /// entry, but one not to replay it.
+    mutating func addMatch(_ own: JSONValue?, _ entry: inout CassetteEntry, _ number: Int) {
+        guard let own, own.kind == .object else { return }
+        let known: Set = [
+            "direction", "plaintext", "plaintext64", "digest", "notCaptured", "match", "failure", "declared", "chunks",
+            "chunkTimes", "encodedBody", "trailers", "interim",
+        ]
+        if let other = own.members.first(where: { !known.contains($0.name) }) {
+            note("match", number, "_pushsim has no \"\(other.name)\"; it has \(known.sorted().joined(separator: ", "))")
+        }
+        guard let rules = own.lenientMember("match") else { return }
+        do throws(CassetteError) {
+            entry.match = try MatchRules(rules, over: about.match)
+        } catch {
+            note("match", number, error.description)
+        }
+    }
+
     mutating func addOwn(_ own: JSONValue?, _ value: JSONValue, _ entry: inout CassetteEntry, _ number: Int) {
         entry.httpVersion = Self.version(value.lenientMember("request"))
         addTiming(value, &entry)
         entry.plaintext = own?.lenientMember("plaintext64")?.base64Bytes ?? own?.lenientMember("plaintext")?.stringBytes
-        if let rules = own?.lenientMember("match") {
-            do throws(CassetteError) {
-                entry.match = try MatchRules(rules, over: about.match)
-            } catch {
-                note("match", number, error.description)
-            }
-        }
         if let digest = own?.lenientMember("digest")?.string, digest != entry.bodyDigest {
             note("digest", number, "a body has been changed by hand")
         }
@@ -112,6 +124,10 @@ extension HARReader {
 extension CassetteAbout {
     init(_ value: JSONValue) throws(CassetteError) {
         guard value.kind == .object else { throw CassetteError("must be an object, not \(value.kindName)") }
+        let known = ["format", "recordedAt", "redact", "normalise", "imported", "unknown", "match"]
+        if let other = value.members.first(where: { !known.contains($0.name) }) {
+            throw CassetteError("there is no \"\(other.name)\"; there are \(known.joined(separator: ", "))")
+        }
         if let format = value.lenientMember("format") {
             guard format.int == 1 else {
                 throw CassetteError("format \(format.sourceText) is not known here; this version reads format 1")

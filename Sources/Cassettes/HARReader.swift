@@ -136,6 +136,7 @@ package struct HARReader {
         let own = value.lenientMember("_pushsim")
         entry.mimeType = request.lenientMember("postData")?.lenientMember("mimeType")?.lenientText
         entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
+        addMatch(own, &entry, number)
         if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
         if !about.isOwn || about.holdsUnknown { entry.unknown = UnknownMembers(entry: value) }
         return entry

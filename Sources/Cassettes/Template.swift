@@ -77,7 +77,7 @@ package struct Template: Sendable {
     private static let brace = Array("brace.0".utf8)
 
     /// The text so that nothing in it is taken for a placeholder.
-    static func escaped(_ text: [UInt8]) -> [UInt8] {
+    package static func escaped(_ text: [UInt8]) -> [UInt8] {
         let template = Template(text)
         guard template.hasPlaceholders || template.hasBraces else { return text }
         var out: [UInt8] = []

@@ -1,3 +1,4 @@
+import Foundation
 import PushSimCassettes
 import PushSimJSONText
 import PushSimWire
@@ -116,6 +117,18 @@ struct RedactionTests {
                 == #"{"items":[{"pin":"{{pin.1:number}}"},{"pin":"{{pin.2}}"}],"who":"{{who.1}}"}"#)
     }
 
+    @Test(
+        "A pattern's first group is the secret; what cannot take for ever is taken",
+        arguments: [
+            ("id-([0-9]{3})", "id-123 id-45", "id-{{secret.1}} id-45"),
+            (#"(\d{3}-)+x"#, "tel 123-456-x", "tel 123-{{secret.1}}x"),
+            ("pin=[^&]*", "pin=1a2b&pin=", "{{secret.1}}&{{secret.2}}"), ("é+", "caféé", "caf{{secret.1}}"),
+        ])
+    func patterns(_ pattern: String, _ text: String, _ wanted: String) throws {
+        let result = try redacted([try entry("/", [("X-Text", text)])], rules: ["regex:\(pattern)"])
+        #expect(result[0].headers[0].value.text == wanted)
+    }
+
     @Test("A routing id is no secret, though it looks like an address, unless asked")
     func routingIDs() throws {
         let target = "/v1/subscription/subscriber/1/topic/example.com/video/alice%40example.com"
@@ -170,6 +183,20 @@ struct RedactionTests {
         let result = try redacted([coded])
         #expect(result[0].answer?.encodedBody == nil)
         #expect(result[0].answer?.body.octets.text == #"{"token":"{{token.1}}"}"#)
+    }
+
+    @Test("A secret in a compressed body that was cut is found in what can be read of it", arguments: [0, 1, 8])
+    func cut(_ lost: Int) throws {
+        // {"note":"aaaa … a","more":"PLANTEDSECRET"}
+        let text = "H4sIAAAAAAACA6tWyssvSVWyUkokEijpKOXmF4F0BPg4+oW4ugS7Oge5hijVAgA+WTGaSgAAAA=="
+        let coded = try #require(Data(base64Encoded: text)).dropLast(lost)
+        var made = try entry("/", [("Authorization", "Bearer PLANTEDSECRET")], "", answer: "")
+        made.answer?.headers = [HeaderField("Content-Encoding", "gzip")]
+        made.answer?.body = .bytes(ContentCoding.gzip.decodePrefix(Array(coded), limit: 1000))
+        made.answer?.encodedBody = Array(coded)
+        let written = try CassetteRedaction().files(Cassette(name: "t", entries: [made]), name: "t").har.text
+        #expect(written.contains("aaaa") && written.contains("more"))
+        #expect(!written.contains(coded.base64EncodedString()) && !written.contains("PLANTED"))
     }
 
     @Test("Stored gzip and deflate are read back, of any size", arguments: [0, 1, 65_535, 65_536, 200_000])

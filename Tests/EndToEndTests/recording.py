@@ -313,7 +313,8 @@ def who_asks(work):
     check(code == 501 and "stood for another value" in json.dumps(body), "eve", code, body)
     check(status_and_body(me("token-of-carol", 11111))[0] == 200, "carol again")
     check(status_and_body(me("token-of-carol", 11111))[0] == 501, "carol has used hers up")
-    replayer.stop()
+    code, _, err = replayer.stop()
+    check(code == 1 and "POST /me" in err, "a replay with unmatched requests ended with", code, err)
     return upstream, out
 
 

@@ -136,6 +136,9 @@ struct RecordingTests {
             ("http://user@a.example", "header:X", "is no upstream"), ("http://a.example", "heder:X", "header:NAME"),
             ("http://a.example", "json:$.a..b", "is no path"), ("http://a.example", "regex:(", "no regular expression"),
             ("http://a.example", "query:", "header:NAME"),
+            ("http://a.example", "regex:(a+)+b", "a repetition within a repetition"),
+            ("http://a.example", "regex:((a|b)*c){1,9}", "a repetition within a repetition"),
+            ("http://a.example", "regex:hunter2", "is the secret itself"),
         ])
     func mistakes(_ upstream: String, _ rule: String, _ message: String) async throws {
         let url = try #require(URL(string: upstream))

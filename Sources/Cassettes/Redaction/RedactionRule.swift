@@ -58,7 +58,8 @@ package struct RedactionRule: Sendable {
         var closed = false
         var isEscaped = false
         var isInSet = false
-        for byte in pattern.utf8 {
+        let bytes = Array(pattern.utf8)
+        for (index, byte) in bytes.enumerated() {
             defer { isEscaped = byte == 92 && !isEscaped }
             if isEscaped { continue }
             switch byte {
@@ -72,7 +73,11 @@ package struct RedactionRule: Sendable {
                 continue
             case 42, 43, 123:
                 if closed { return true }
-                if !open.isEmpty { open[open.count - 1] = true }
+                // So many times and no other is one way to match.
+                let rest = bytes[(index + 1)...]
+                let end = rest.firstIndex { !(48...57).contains($0) }
+                let isFixed = byte == 123 && end.map { $0 > rest.startIndex && bytes[$0] == 125 } ?? false
+                if !isFixed, !open.isEmpty { open[open.count - 1] = true }
             default: break
             }
             closed = false
