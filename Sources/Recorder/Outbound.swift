@@ -10,6 +10,8 @@ struct OutboundCall: Sendable {
     var method: String
     /// Path and query as they are to stand on the wire.
     var target: [UInt8]
+    /// Of HTTP/1: a client of HTTP/1.0 is given what the upstream says to one, which is no chunks.
+    var minorVersion = 1
     var fields: [HeaderField]
     /// Nil sends neither body nor length.
     var body: [UInt8]?
@@ -166,6 +168,7 @@ final class Outbound: @unchecked Sendable {
                             (made.body, made.body_size) = (bytes.baseAddress, bytes.count)
                             made.has_body = call.body == nil ? 0 : 1
                             made.ca_file = certificates
+                            made.minor_version = Int32(call.minorVersion)
                             return pushsim_multi_add(multi, &made)
                         }
                     }

@@ -140,6 +140,7 @@ package final class Recorder: RequestHandler {
     private func call(_ entry: CassetteEntry, _ upstream: RecordedURL, _ body: [UInt8]?) -> OutboundCall {
         OutboundCall(
             origin: upstream.origin.text, method: entry.method.text, target: entry.url.target,
+            minorVersion: entry.httpVersion == Array("HTTP/1.0".utf8) ? 0 : 1,
             fields: entry.headers.filter { field in !Self.ownFields.contains { field.isNamed($0) } }, body: body,
             connectLimit: settings.connectLimit, wholeLimit: settings.wholeLimit, certificates: settings.certificates)
     }

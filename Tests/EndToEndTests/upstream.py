@@ -84,7 +84,9 @@ def routes(upstream):
         "/echo": lambda r: (answer("200 OK", TEXT, r["body"]), "keep"),
         "/odd-reason": lambda r: (b"HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n", "keep"),
         "/numbers": lambda r: (answer("200 OK", JSON, b'{"a":1.10,"a":2,"big":12345678901234567890}'), "keep"),
-        "/braces": lambda r: (answer("200 OK", TEXT, b"{{ not.a placeholder }} {{x}} {{{{"), "keep"),
+        "/braces": lambda r: (answer("200 OK", TEXT, b"{{ not.a placeholder }} {{x}} {{{{ {{token.1}} {{a.2:base64}}"), "keep"),
+        "/as-asked": lambda r: ((answer("200 OK", TEXT, b"in one", length=False), "fin") if r["version"] == "HTTP/1.0"
+                                else (chunked("200 OK", TEXT, [b"in", b" two"]), "keep")),
     }
 
 
@@ -157,9 +159,9 @@ def read_request(connection):
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
-    method, target, _ = lines[0].split(" ", 2)
+    method, target, version = lines[0].split(" ", 2)
     fields = [tuple(line.split(": ", 1)) if ": " in line else (line.rstrip(":"), "") for line in lines[1:]]
     length = next((int(v) for n, v in fields if n.lower() == "content-length"), 0)
     while len(body) < length:
         body += connection.recv(65536)
-    return {"method": method, "target": target, "fields": fields, "body": body}
+    return {"method": method, "target": target, "version": version, "fields": fields, "body": body}

@@ -185,7 +185,7 @@ static void set_request(transfer *own, const pushsim_outbound *call) {
   curl.easy_setopt(easy, CURLOPT_URL, call->url);
   curl.easy_setopt(easy, CURLOPT_REQUEST_TARGET, call->target);
   curl.easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, call->minor_version ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_1_0);
   if (call->has_body) {
     curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body_size);
     curl.easy_setopt(easy, CURLOPT_POSTFIELDS, own->body);

@@ -33,6 +33,8 @@ typedef struct {
   const char *method;
   // The request target as it is to stand on the wire.
   const char *target;
+  // 0 asks with HTTP/1.0, 1 with HTTP/1.1.
+  int minor_version;
   // "Name: value", or "Name;" for one without a value.
   const char *const *fields;
   size_t field_count;
