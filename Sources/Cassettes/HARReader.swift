@@ -279,6 +279,9 @@ package struct HARReader {
             bytes = octets
         } else {
             bytes = LenientText.encode(text, type)
+            if let charset = LenientText.unusedCharset(text, bytes, type) {
+                note("R4", number, "the body stays UTF-8: \"\(charset)\" is not known here, or cannot hold it")
+            }
         }
         // Bodies are decoded already; one that still is gzip is decoded once (R5).
         if bytes.count > 2, bytes[0] == 0x1F, bytes[1] == 0x8B, !type.text.contains("gzip"),

@@ -68,6 +68,12 @@ enum LenientText {
         }
     }
 
+    /// The charset that a text is said to be in and is not; nil where there is none, or it makes no difference.
+    static func unusedCharset(_ text: [UInt8], _ bytes: [UInt8], _ mimeType: [UInt8]) -> String? {
+        guard let name = charset(mimeType), name != "utf8", name != "usascii" else { return nil }
+        return bytes.isSame(as: text) && text.contains { $0 > 127 } ? name : nil
+    }
+
     /// In lower case without quotes, `-` and `_`.
     private static func charset(_ mimeType: [UInt8]) -> String? {
         for part in mimeType.map(Byte.lowercased).split(separator: 59).dropFirst() {

@@ -64,6 +64,19 @@ struct HARReaderTests {
                 .answer?.body == .notCaptured)
     }
 
+    @Test(
+        "R4: a charset that a text is not in is noted where it makes a difference",
+        arguments: [
+            ("iso-8859-1", "é", 0), ("iso-8859-1", "€", 1), ("shift_jis", "é", 1), ("shift_jis", "e", 0),
+            ("utf-8", "é", 0), ("US-ASCII", "e", 0),
+        ])
+    func charsets(_ charset: String, _ text: String, _ count: Int) throws {
+        let cassette = try read(
+            entry(
+                response: #""status":200,"content":{"text":"\#(text)","mimeType":"text/plain; charset=\#(charset)"}"#))
+        #expect(cassette.notes.count { $0.rule == "R4" } == count)
+    }
+
     @Test("R5: bodies are decoded already: framing headers go; what still is gzip is decoded once")
     func framing() throws {
         let gzip = "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA=="
