@@ -74,7 +74,13 @@ enum ProfileVerb {
     private static func explain(_ files: [String], _ arguments: Arguments) throws {
         guard files.count == 1 else { throw UsageError(message: "Name one profile to explain.", verb: "profile") }
         let profile = try load(files[0])
-        if let path = arguments.last("journal") { return try audit(profile, path) }
+        if let path = arguments.last("journal") {
+            // A journal says what its decisions were drawn from.
+            for name in ["calls", "seed", "scope", "key", "json"] where arguments.has(name) {
+                throw UsageError(message: "--journal has no --\(name).", verb: "profile")
+            }
+            return try audit(profile, path)
+        }
         let calls = try number(arguments, "calls") ?? 20
         let seed = try number(arguments, "seed").map { UInt64($0) } ?? profile.seed ?? 1
         let draws = Draws(seed: seed, seedName: arguments.last("scope") ?? "default")

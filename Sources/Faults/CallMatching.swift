@@ -6,12 +6,17 @@ import PushSimWire
 enum CallMatching {
     /// What a body lacks of what is wanted; nil where it lacks nothing. A form body counts as an object of texts.
     static func missing(_ wanted: JSONDocument, _ call: Call) -> String? {
-        guard let bytes = call.plainBody(), let body = document(bytes) else { return "is neither JSON nor a form" }
+        guard let bytes = call.plainBody(), let body = document(bytes, call) else {
+            return "is neither JSON nor a form"
+        }
         return JSONComparison.missing(wanted.root, in: body.root)?.description
     }
 
-    private static func document(_ body: [UInt8]) -> JSONDocument? {
+    private static func document(_ body: [UInt8], _ call: Call) -> JSONDocument? {
         if let document = try? JSONDocument(body) { return document }
+        // What says that it is something else is no form, and without a word of it a form has its sign.
+        let type = call.head.values("content-type").first?.map(Byte.lowercased)
+        guard type?.starts(with: "application/x-www-form-urlencoded".utf8) ?? body.contains(61) else { return nil }
         guard let pairs = Percent.form(body), !pairs.isEmpty else { return nil }
         return try? JSONDocument(JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) }).bytes)
     }

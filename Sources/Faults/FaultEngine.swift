@@ -120,6 +120,8 @@ package final class FaultEngine: Decider {
             guard running.count(key, now - start), isOpen else { continue }
             // A record fault never fires on a raw registration.
             if actions.record != nil, delivery.transport != "webpush" { continue }
+            // Nor a fault of rings on what is none.
+            if actions.ring != nil, delivery.kind != "ring" { continue }
             guard running.holds(key, now - start, states, draws).holds else { continue }
             fire(running, key)
             var fired = decision ?? DeliveryDecision()

@@ -50,6 +50,13 @@ extension ProfileReader {
         if let transport = fields["transport"] {
             matcher.transport = choice(transport, "transport", "transport", Vocabulary.transports)
         }
+        if matcher.side == .request {
+            for name in ["kind", "transport"] {
+                if let field = fields[name] {
+                    mistake(field, "\"\(name)\" belongs to deliveries: give side: \"delivery\"")
+                }
+            }
+        }
         if matcher.side == .delivery {
             for name in ["route", "method", "path", "query", "header", "body"] {
                 if let field = fields[name] { mistake(field, "\"\(name)\" belongs to calls; a delivery has none") }

@@ -103,7 +103,12 @@ extension ProfileReader {
                 wrong(pair.value, "headers", "texts")
                 continue
             }
-            if HeaderField.isName(name), HeaderField.isValue(content) {
+            if HeaderField("Content-Length", "").isNamed(name) || HeaderField("Transfer-Encoding", "").isNamed(name) {
+                mistake(
+                    pair.place,
+                    "how a body is framed is said by \"wire\", such as wire: { contentLength: 3 } or { bothLengths: true }"
+                )
+            } else if HeaderField.isName(name), HeaderField.isValue(content) {
                 found.append(HeaderField(name, content))
             } else {
                 mistake(pair.place, "this is no header that HTTP allows")
@@ -119,7 +124,9 @@ extension ProfileReader {
             let isDate = fields["date"].flatMap { flag($0, "date") } ?? false
             return after.map { isDate ? .date($0) : .seconds($0) }
         }
-        if let seconds = value.int, seconds >= 0, seconds <= 1 << 31 { return .seconds(Int64(seconds) * 1_000_000_000) }
+        if value.kind == .number, let seconds = value.double, seconds >= 0, seconds <= Double(1 << 31) {
+            return .seconds(Int64((seconds * 1_000_000_000).rounded()))
+        }
         return duration(value, "retryAfter").map { .seconds($0) }
     }
 

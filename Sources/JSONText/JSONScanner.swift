@@ -307,10 +307,20 @@ struct JSONScanner {
             case 0xC2 where isJSON5 && index + 1 < count && base[index + 1] == 0xA0: index += 2
             case 0xEF where isJSON5 && index + 2 < count && base[index + 1] == 0xBB && base[index + 2] == 0xBF:
                 index += 3
-            case 0xE2
-            where isJSON5 && index + 2 < count && base[index + 1] == 0x80 && base[index + 2] & 0xFE == 0xA8: index += 3
+            case 0xE1...0xE3 where isJSON5 && isWideSpace: index += 3
             default: return
             }
+        }
+    }
+
+    /// U+2028, U+2029, and the spaces of category Zs that take three octets.
+    private var isWideSpace: Bool {
+        guard index + 2 < count else { return false }
+        switch (base[index], base[index + 1], base[index + 2]) {
+        case (0xE1, 0x9A, 0x80), (0xE2, 0x80, 0x80...0x8A), (0xE2, 0x80, 0xA8), (0xE2, 0x80, 0xA9), (0xE2, 0x80, 0xAF),
+            (0xE2, 0x81, 0x9F), (0xE3, 0x80, 0x80):
+            return true
+        default: return false
         }
     }
 

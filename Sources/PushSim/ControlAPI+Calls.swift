@@ -82,7 +82,7 @@ extension ControlAPI {
                 "rule \"\(rule.id)\": \"refuse\" needs a listener of its own, which this scope has not.",
                 code: "badProfile")
         }
-        scope.run { $0.decider = FaultEngine(profile, now: $0.clock.now) }
+        service.setProfile(profile, of: scope)
         return ControlAnswer(200, ["name": .string(profile.name), "rules": .int(profile.rules.count)])
     }
 

@@ -144,13 +144,13 @@ struct ControlAPI {
         case ("state", "PUT"): return try putState(object(call))
         case ("reset", "POST"):
             if let body = try object(call) { try MemberReader(body.root).finish() }
-            scope.reset()
+            service.reset(scope)
             return ControlAnswer(204)
         case ("journal", "GET"): return try JournalReport(call.query, scope.backends).answer(scope)
         case ("profile", "GET"): return getProfile()
         case ("profile", "PUT"): return try putProfile(call)
         case ("profile", "DELETE"):
-            scope.run { $0.decider = nil }
+            service.setProfile(nil, of: scope)
             return ControlAnswer(204)
         case ("options", "GET"): return ControlAnswer(200, options)
         case ("options", "PATCH"): return try patchOptions(object(call))

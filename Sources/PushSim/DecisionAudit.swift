@@ -33,6 +33,11 @@ package struct DecisionAudit {
         draws = Draws(seed: seed, seedName: scope)
         rows = entries.elements.filter { $0.member("decided")?.member("profile")?.int == number }
             .sorted { Self.number($0) < Self.number($1) }
+        for (row, number) in zip(rows, 1...) where Self.number(row) != number {
+            throw PushSimError(
+                "The journal has not all decisions of its profile: decision \(number) is missing. Save GET "
+                    + "/__pushsim/journal without a filter.")
+        }
     }
 
     private static func number(_ row: JSONValue) -> Int { row.member("decided")?.member("number")?.int ?? 0 }

@@ -144,8 +144,19 @@ struct JournalReport {
         }
     }
 
+    /// Interim answers before the final one belong to its head.
     private static func headEnd(_ bytes: [UInt8]) -> Int {
-        var index = 3
+        var start = 0
+        while true {
+            let end = headEnd(bytes, from: start)
+            let isInterim = end < bytes.count && bytes[start...].starts(with: "HTTP/1.1 1".utf8)
+            if !isInterim { return end }
+            start = end
+        }
+    }
+
+    private static func headEnd(_ bytes: [UInt8], from start: Int) -> Int {
+        var index = start + 3
         while index < bytes.count {
             if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
                 return index + 1

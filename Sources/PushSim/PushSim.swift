@@ -148,7 +148,7 @@ public final class PushSim: Sendable {
 
     /// Empties state, journal and inboxes; pending answers are cancelled. Options, profile, seed, stubs and the clock's
     /// time stay.
-    public func reset() { service.defaultScope.reset() }
+    public func reset() { service.reset(service.defaultScope) }
 
     /// Replaces the running profile, or with nil takes it away.
     /// - Throws: `PushSimError` with every mistake in the profile; the old one stays then.

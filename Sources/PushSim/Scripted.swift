@@ -36,6 +36,9 @@ enum Scripted {
             }
         }
         switch actions.retryAfter {
+        case .seconds where status == 429 && answer.response.fields.first("retry-after") != nil:
+            // The backend has its own way to say it.
+            break
         case .seconds(let wait):
             Spoiling.replace(HeaderField("Retry-After", String(seconds(wait))), in: &answer.response)
         case .date(let wait):

@@ -27,7 +27,7 @@ extension Service {
         if let what = actions.lose, !isLostAfter { state?.lose(what, call, &world) }
         if let fault = actions.token { state?.spoilToken(fault, call, &world) }
         let wait = actions.delay.flatMap { delay in actions.delayChance.map { delay.draw($0) } } ?? 0
-        let isBeforeBody = actions.delay?.isBeforeBody ?? false
+        let isBeforeBody = actions.delay?.isBeforeBody ?? false && actions.mayReachBody
         var script: WireScript
         if let connection = actions.connection, connection.isSilent {
             script = silent(connection, &world)
@@ -82,7 +82,9 @@ extension Service {
         } else {
             answer = backendAnswer(call, &world)
         }
-        if let patch = actions.discovery { state?.changeDiscovery(&answer.response, patch) }
+        if let patch = actions.discovery, answer.response.status == 200, call.place.route == "discovery" {
+            state?.changeDiscovery(&answer.response, patch)
+        }
         if let mutation = actions.mutate {
             Spoiling.apply(mutation, to: &answer.response)
             answer.script = nil
@@ -101,8 +103,8 @@ extension Service {
         if closes { response.fields.append(Self.close) }
         let isHead = head.equals(head.method, "HEAD")
         var shaper = WireShaper(
-            startLine: response.startLine, fields: response.fields, body: isHead ? [] : response.body,
-            hasBody: response.mayHaveBody && !isHead, faults: actions.wire ?? WireFaults(),
+            startLine: response.startLine, fields: response.fields, body: response.body,
+            hasBody: response.mayHaveBody, isHead: isHead, faults: actions.wire ?? WireFaults(),
             chance: actions.wireChance, end: closes ? .fin : .keep)
         let script = shaper.script(actions.connection, bodyWait: bodyWait)
         entry.answer = script.bytes
@@ -152,7 +154,7 @@ extension Service {
 
     /// A recorded answer has the date that was recorded, or none.
     private func addDate(_ response: inout Response, _ world: inout World) {
-        guard world.player == nil else { return }
+        guard world.player == nil, response.fields.first("date") == nil else { return }
         response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
     }
 

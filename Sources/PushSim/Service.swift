@@ -49,6 +49,10 @@ package final class Service: RequestHandler {
     private let hasStubs = Atomic<Bool>(false)
     private let currentProfile: Mutex<Profile?>
     private let listener = Mutex(WeakListener())
+    /// Until when the listener refuses, on the default scope's clock.
+    private let refusedUntil = Mutex(Int64.min)
+    /// Scopes that were given a profile of their own.
+    private let ownProfiles = Mutex<Set<ObjectIdentifier>>([])
     private let places: PlaceTable
 
     /// - Parameter heard: told of each call when it is over.
@@ -97,12 +101,20 @@ package final class Service: RequestHandler {
         try ControlAPI.restore(try JSONDocument(bytes).root, defaultScope)
     }
 
-    /// Replaces the profile of all scopes, and of those to come.
+    /// Replaces the profile of all scopes, and of those to come, but for scopes that were given one of their own.
     package func setProfile(_ profile: Profile) {
         currentProfile.withLock { $0 = profile }
-        for scope in [defaultScope] + others.withLock({ Array($0.values) }) {
+        let own = ownProfiles.withLock { $0 }
+        let scopes = [defaultScope] + others.withLock { $0.values.filter { !own.contains(ObjectIdentifier($0)) } }
+        for scope in scopes {
             scope.run { $0.decider = FaultEngine(profile, now: $0.clock.now) }
         }
+    }
+
+    /// Gives one scope a profile of its own, or none.
+    func setProfile(_ profile: Profile?, of scope: Scope) {
+        if scope !== defaultScope { ownProfiles.withLock { _ = $0.insert(ObjectIdentifier(scope)) } }
+        scope.run { world in world.decider = profile.map { FaultEngine($0, now: world.clock.now) } }
     }
 
     /// Calls of the default scope that no recording answered, and why.
@@ -303,11 +315,25 @@ package final class Service: RequestHandler {
     /// scope's own.
     func refuse(_ scope: Scope, _ time: Int64) {
         guard scope === defaultScope, let listener = listener.withLock({ $0.value }) else { return }
+        let end = scope.now + time
+        refusedUntil.withLock { $0 = max($0, end) }
         listener.pause()
-        _ = scope.wait(time) { [weak listener] in
-            listener?.resume()
+        _ = scope.wait(time) { [weak self] in
+            // Another refusal may go on for longer.
+            if self?.refusedUntil.withLock({ $0 <= end }) == true { self?.endRefusal() }
             scope.settled()
         }
+    }
+
+    private func endRefusal() {
+        refusedUntil.withLock { $0 = .min }
+        listener.withLock { $0.value }?.resume()
+    }
+
+    /// Puts a scope back to how it began: what it refused is taken again.
+    package func reset(_ scope: Scope) {
+        scope.reset()
+        if scope === defaultScope { endRefusal() }
     }
 
     package func setListener(_ own: Listener) { listener.withLock { $0 = WeakListener(value: own) } }

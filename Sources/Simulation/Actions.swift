@@ -39,13 +39,15 @@ package struct Actions: Sendable {
 
     package init() {}
 
+    /// Whether head and body come apart, so that there is a moment between them.
+    package var mayReachBody: Bool {
+        if wire?.garbage != nil || connection == .closeMidHead { return false }
+        return connection?.isSilent != true
+    }
+
     /// Takes over what is not yet decided: of two rules that act, the earlier wins.
     package mutating func merge(_ later: Actions, _ chance: Chance) {
-        // A body belongs to the status it was given with.
-        if status == nil, body == nil {
-            body = later.body
-            contentType = later.contentType
-        }
+        if body == nil { (body, contentType) = (later.body, later.contentType) }
         status = status ?? later.status
         reason = reason ?? later.reason
         var added: [HeaderField] = []

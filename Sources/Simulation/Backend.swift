@@ -43,6 +43,8 @@ package protocol BackendState: AnyObject {
     func prepare(_ delivery: Delivery, _ actions: DeliveryActions, _ world: inout World)
     /// What a push service's answer to a delivery means.
     func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict
+    /// Whether what was kept back may still be sent.
+    func mayReach(_ delivery: Delivery) -> Bool
     /// The push service has said that the device is gone.
     func registrationGone(_ delivery: Delivery, _ world: inout World)
     /// Somebody tells what the device did with a delivery.
@@ -275,6 +277,8 @@ extension BackendState {
     package func makes(_ what: String, _ call: Call) -> Bool { false }
 
     package func refusesUnread(_ call: Call, _ world: inout World) -> Bool { false }
+
+    package func mayReach(_ delivery: Delivery) -> Bool { true }
 
     package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
 

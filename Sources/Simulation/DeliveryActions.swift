@@ -73,6 +73,8 @@ package struct DeliveryActions: Sendable {
     package var vapid: String?
     package var connection: ConnectionFault?
     package var wire: WireFaults?
+    /// Asked as `headers`, so that it stays with the delivery: how its length is told.
+    package var headerWire: WireFaults?
     /// What octets on the wire are drawn by.
     package private(set) var wireChance: Chance?
 
@@ -80,6 +82,14 @@ package struct DeliveryActions: Sendable {
 
     /// Whether a retry is a call of its own for this.
     package var isAboutAttempts: Bool { answer != nil || connection != nil || wire != nil }
+
+    /// Whether time may pass before it is sent.
+    package var keepsBack: Bool { hold != nil || late != nil || reorder != nil }
+
+    /// Whether what the device gets is not what was sent.
+    package var changesContent: Bool {
+        payload != nil || !headers.isEmpty || vapid != nil || headerWire != nil
+    }
 
     /// What of it concerns one attempt only.
     package var ofAttempt: DeliveryActions {
@@ -102,6 +112,7 @@ package struct DeliveryActions: Sendable {
         vapid = vapid ?? later.vapid
         connection = connection ?? later.connection
         if wire == nil, later.wire != nil { (wire, wireChance) = (later.wire, chance) }
+        headerWire = headerWire ?? later.headerWire
         for change in later.headers where !headers.contains(where: { $0.name.equalsIgnoringCase(change.name) }) {
             headers.append(change)
         }

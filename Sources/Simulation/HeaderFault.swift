@@ -52,9 +52,9 @@ package struct HeaderFault: Sendable {
         _ id: String, _ about: String, _ change: @escaping @Sendable (inout WireFaults) -> Void
     ) -> HeaderFault {
         HeaderFault(id: id, about: about) { actions in
-            var wire = actions.wire ?? WireFaults()
+            var wire = actions.headerWire ?? WireFaults()
             change(&wire)
-            actions.wire = wire
+            actions.headerWire = wire
         }
     }
 }

@@ -165,7 +165,8 @@ extension World {
         guard let decision = decide(parcel.delivery, isRetry: false) else { return send(parcel) }
         let actions = decision.actions
         parcel.delivery.rules = decision.rules
-        parcel.delivery.fault = actions.record?.id ?? actions.ring?.rawValue
+        parcel.delivery.fault =
+            actions.record?.id ?? actions.ring?.rawValue ?? (actions.changesContent ? decision.rules.first : nil)
         parcel.shaping.actions = actions
         states.first { $0.backendName == parcel.delivery.backend }?.prepare(parcel.delivery, actions, &self)
         if actions.drop { return finish(parcel, .dropped, status: nil, failure: nil) }
@@ -238,6 +239,10 @@ extension World {
     package mutating func afterDeliveries(_ done: @escaping @Sendable () -> Void) {
         outbox.append(.marker(done))
         after { $0.pump() }
+    }
+
+    func mayReach(_ delivery: Delivery) -> Bool {
+        states.first { $0.backendName == delivery.backend }?.mayReach(delivery) ?? true
     }
 
     /// Notes how an attempt ended.

@@ -78,6 +78,9 @@ extension Scope {
         var parcel = parcel
         let delivery = parcel.delivery
         if case .refused(let outcome) = parcel.destination { return settle(parcel, outcome) }
+        if !parcel.isFirst || parcel.shaping.actions.keepsBack, !run({ $0.mayReach(delivery) }) {
+            return settle(parcel, .dropped, failure: "the registration or subscription has ended")
+        }
         if !parcel.isMade {
             guard parcel.make(delivery, parcel.shaping) else { return settle(parcel, .invalidKeys) }
             Self.change(delivery, parcel.shaping.actions)
@@ -88,9 +91,11 @@ extension Scope {
         if !isFirst { parcel.decidedAt = now }
         let (answer, faults) = run { world -> (DeliveryActions.Answer?, DeliveryActions) in
             delivery.attempts += 1
-            if isFirst { return (parcel.shaping.actions.answer, parcel.shaping.actions) }
-            let decision = world.decide(delivery, isRetry: true)
-            return (decision?.actions.answer, decision?.actions ?? DeliveryActions())
+            var actions =
+                isFirst
+                ? parcel.shaping.actions : world.decide(delivery, isRetry: true)?.actions ?? DeliveryActions()
+            actions.wire = actions.wire ?? parcel.shaping.actions.headerWire
+            return (actions.answer, actions)
         }
         if let answer {
             return judge(parcel, answer.status, reason: answer.reason, retryAfter: answer.retryAfter)
@@ -108,6 +113,13 @@ extension Scope {
         switch CapturedSending.outcome(script(call, faults, parcel.delivery), of: call) {
         case .arrived: settle(parcel, .accepted)
         case .refused(let status): judge(parcel, status, reason: nil, retryAfter: nil)
+        case .failed(.timeout):
+            // As long as a socket would have been waited for.
+            let limit = run { $0.deliveryLimits.whole }
+            _ = wait(limit) { [weak self] in
+                self?.retry(parcel, status: nil, failure: HTTPClient.Failure.timeout.description, retryAfter: nil)
+            }
+            settled()
         case .failed(let failure): retry(parcel, status: nil, failure: failure.description, retryAfter: nil)
         }
     }

@@ -9,19 +9,22 @@ package struct WireShaper {
     private let body: [UInt8]
     /// Whether a body and its length may be sent at all.
     private let hasBody: Bool
+    /// Whether the body is left out all the same, as in the answer to HEAD.
+    private let isHead: Bool
     private let faults: WireFaults
     /// What the random octets are drawn by.
     private let chance: Chance?
     private var end: WireScript.End
 
     package init(
-        startLine: [UInt8], fields: [HeaderField], body: [UInt8], hasBody: Bool, faults: WireFaults, chance: Chance?,
-        end: WireScript.End
+        startLine: [UInt8], fields: [HeaderField], body: [UInt8], hasBody: Bool, isHead: Bool = false,
+        faults: WireFaults, chance: Chance?, end: WireScript.End
     ) {
         self.startLine = startLine
         self.fields = fields
         self.body = body
         self.hasBody = hasBody
+        self.isHead = isHead
         self.faults = faults
         self.chance = chance
         self.end = end
@@ -33,6 +36,7 @@ package struct WireShaper {
     package mutating func script(_ connection: ConnectionFault?, bodyWait: Int64 = 0) -> WireScript {
         if let count = faults.garbage { return WireScript(paced(random(count)), end: .fin) }
         var framing = framed()
+        if isHead { framing.body = [] }
         if faults.statusLine != nil || faults.extraHeaders != nil || faults.headerBytes != nil { addToHead() }
         var head: [UInt8] = []
         for status in faults.interim {
@@ -94,7 +98,7 @@ package struct WireShaper {
                 return Framing(fields: [HeaderField("Content-Length", String(count))], body: body)
             }
         }
-        if let count = faults.truncateBody, count < body.count {
+        if let count = faults.truncateBody {
             end = .fin
             return Framing(fields: [length], body: Array(body.prefix(count)))
         }

@@ -47,6 +47,12 @@ package struct RecordFault: Hashable, Sendable {
         ("R07", "a ring for another account", "ring: \"foreign\"", "reports a call and ends it at once"),
     ]
 
+    /// Whether nobody who opens it has done right: not where the RFCs, or the keys that were, leave a choice.
+    package var mustNotOpen: Bool {
+        guard let stage, stage != .content else { return false }
+        return !["K03", "F11", "F12", "F13", "F14", "F20", "P11", "T10"].contains(id)
+    }
+
     /// By id or name.
     package static func find(_ text: String) -> RecordFault? { table[text] }
 

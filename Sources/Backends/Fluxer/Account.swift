@@ -20,6 +20,9 @@ final class Account {
     /// Devices that have discarded what they could not decrypt, and whether they have unregistered since.
     var undecryptable: [ByteKey: Bool] = [:]
 
+    /// What kind of device those of `gone` and `undecryptable` were: one that comes back may have another token.
+    var kinds: [ByteKey: String] = [:]
+
     init(id: [UInt8], name: String? = nil, flags: [String] = []) {
         self.id = id
         self.name = name
@@ -41,6 +44,29 @@ final class Account {
             places[key] = registrations.count
             registrations.append(registration)
         }
+    }
+
+    func noteUndecryptable(_ deviceID: [UInt8]) { undecryptable[ByteKey(deviceID)] = false }
+
+    /// Whether it takes the place of a registration that a push service has taken away.
+    func comesBack(_ registration: Registration) -> Bool {
+        let own = gone.filter { isSuccessor(registration, of: ByteKey($0)) }
+        let exact = own.contains(registration.deviceID) ? registration.deviceID : nil
+        guard let id = exact ?? own.min(by: { $0.lexicographicallyPrecedes($1) }) else { return false }
+        gone.remove(id)
+        return true
+    }
+
+    /// Whether it takes the place of one that was unregistered since it could not decrypt.
+    func hasNewKeys(_ registration: Registration) -> Bool {
+        let own = undecryptable.filter { $0.value && isSuccessor(registration, of: $0.key) }.map(\.key.bytes)
+        guard let id = own.min(by: { $0.lexicographicallyPrecedes($1) }) else { return false }
+        undecryptable[ByteKey(id)] = nil
+        return true
+    }
+
+    private func isSuccessor(_ registration: Registration, of old: ByteKey) -> Bool {
+        old == ByteKey(registration.deviceID) || kinds[old] == registration.kind
     }
 
     /// Whether there was one.

@@ -71,7 +71,8 @@ extension FluxerState {
     private func id(_ name: String, _ reader: inout MemberReader) throws(ControlError) -> String? {
         guard let value = reader.value(name) else { return nil }
         guard let text = value.string ?? value.int.map(String.init), Self.isID(text) else {
-            throw ControlError("must be a decimal id of up to 20 digits", path: "$.\(name)")
+            throw ControlError(
+                "must be a decimal id of up to 20 digits; large ones are written as text", path: "$.\(name)")
         }
         return text
     }
@@ -122,7 +123,9 @@ extension FluxerState {
         let messageID = try id("message_id", &reader)
         let badge = try reader.int("badge_count") ?? 0
         try reader.finish()
-        guard (0...1 << 31).contains(badge) else { throw ControlError("must be from 0", path: "$.badge_count") }
+        guard (0...1 << 31).contains(badge) else {
+            throw ControlError("must be from 0 to 2147483648", path: "$.badge_count")
+        }
         let message = Message(
             channelID: channel, messageID: message(channel, messageID, world), content: .clear(badgeCount: badge))
         return sent(push(message, to: account, &world))

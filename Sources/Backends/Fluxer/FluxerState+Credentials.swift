@@ -81,7 +81,7 @@ extension FluxerState {
             }
         }
         guard let wait = limits.take(bucket, who, now: now) else { return nil }
-        penalties[key] = now + wait
+        penalties[key] = now + RateLimited.wholeSeconds(wait) * 1_000_000_000
         return RateLimited.response(bucket, wait: wait, now: now)
     }
 

@@ -106,11 +106,8 @@ extension FluxerState {
     }
 
     private func add(_ registration: Registration, _ account: Account, _ call: Int, _ world: inout World) {
-        if account.gone.remove(registration.deviceID) != nil { met(.registerAgain, &world) }
-        if account.undecryptable[ByteKey(registration.deviceID)] == true {
-            account.undecryptable[ByteKey(registration.deviceID)] = nil
-            met(.undecryptable, &world)
-        }
+        if account.comesBack(registration) { met(.registerAgain, &world) }
+        if account.hasNewKeys(registration) { met(.undecryptable, &world) }
         account.add(registration)
         if registration.platform == .iosAPNs { account.lostAlerts.remove(registration.appID) }
         guard registration.platform == .iosVoIP || registration.platform == .iosAPNs else { return }
@@ -164,6 +161,7 @@ extension FluxerState {
     }
 
     private func unregister(_ id: [UInt8], _ account: Account) {
+        if let registration = account.registration(id) { account.kinds[ByteKey(id)] = registration.kind }
         account.remove(id)
         if account.undecryptable[ByteKey(id)] != nil { account.undecryptable[ByteKey(id)] = true }
     }

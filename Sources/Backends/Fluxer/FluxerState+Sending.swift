@@ -53,17 +53,22 @@ extension FluxerState {
 
     func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {
         // Only what fails before its content counts: the keys are wrong, or the record is.
-        let stage = delivery.fault.flatMap { RecordFault.find($0) }?.stage
+        let fault = delivery.fault.flatMap { RecordFault.find($0) }
+        let stage = fault?.stage
         switch (delivery.kind, did) {
-        case ("ring", .rang): noteRang(delivery, &world)
+        case ("ring", .rang):
+            if let fault, fault.mustNotOpen {
+                return broken(.undecryptable, 0, "\(delivery.name) cannot be opened, and rang.", &world)
+            }
+            noteRang(delivery, &world)
         case ("ring", .ended): met(.oneCall, &world)
         case (_, .discarded):
             guard let stage, stage != .content, let id = delivery.deviceID,
                 let account = delivery.account.flatMap({ accounts[ByteKey($0)] })
             else { return }
-            account.undecryptable[ByteKey(id)] = false
+            account.noteUndecryptable(id)
         case (_, .shown):
-            if let stage, stage != .content {
+            if let fault, fault.mustNotOpen {
                 return broken(.undecryptable, 0, "\(delivery.name) cannot be opened, and was shown.", &world)
             }
             let payload = delivery.plaintext.flatMap { try? JSONDocument($0).root }
@@ -73,9 +78,19 @@ extension FluxerState {
     }
 
     private func noteRang(_ delivery: Delivery, _ world: inout World) {
-        guard let data = delivery.plaintext.flatMap({ try? JSONDocument($0).root })?["data"],
+        guard let payload = delivery.plaintext.flatMap({ try? JSONDocument($0).root }), let data = payload["data"],
             let message = data["message_id"]?.stringBytes, let channel = data["channel_id"]?.stringBytes
         else { return }
+        let expires = data["expires_at_ms"]?.int ?? .max
+        if (payload["type"] ?? data["type"])?.string != "call_ring" {
+            return broken(.oneCall, 0, "\(delivery.name) is no ring, and rang.", &world)
+        }
+        if let user = data["target_user_id"]?.stringBytes, user != delivery.account {
+            return broken(.oneCall, 0, "\(delivery.name) is for another account, and rang.", &world)
+        }
+        if expires <= Int(world.clock.now / 1_000_000) {
+            return broken(.oneCall, 0, "\(delivery.name) rang after it had expired.", &world)
+        }
         if !rung.insert(message).inserted {
             broken(.oneCall, 0, "\(delivery.name) rang again for message \(message.text).", &world)
         } else if !isLive(channel, world) {
@@ -89,11 +104,11 @@ extension FluxerState {
 
     func judge(_ delivery: Delivery, _ status: Int, _ reason: String?) -> Verdict {
         if delivery.transport != "webpush" {
-            switch reason {
-            case "BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "UNREGISTERED", "INVALID_ARGUMENT":
-                return .removed
-            default: break
-            }
+            // What the vendor says of the token; an answer that is good, or to come again, says nothing of it.
+            let final =
+                delivery.transport == "apns"
+                ? ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered"] : ["UNREGISTERED", "INVALID_ARGUMENT"]
+            if (400...499).contains(status), status != 429, let reason, final.contains(reason) { return .removed }
             if status == 404, delivery.transport == "apns" { return .rejected }
         }
         switch status {
@@ -111,5 +126,6 @@ extension FluxerState {
         account.remove(id)
         if registration.platform == .iosAPNs { account.lostAlerts.insert(registration.appID) }
         account.gone.insert(id)
+        account.kinds[ByteKey(id)] = registration.kind
     }
 }

@@ -104,12 +104,15 @@ final class FluxerState: BackendState {
 
     func scripted(_ status: Int, retryAfter: Int64?, _ call: Call, _ world: inout World) -> Answer {
         var response = FluxerError.scripted(status).response
-        if status == 429, case .route(let index, _) = call.match,
-            let bucket = Fluxer.RouteName(rawValue: index)?.bucket
-        {
+        if status == 429 {
             let wait = retryAfter ?? 1_000_000_000
+            var bucket: Bucket?
+            if case .route(let index, _) = call.match { bucket = Fluxer.RouteName(rawValue: index)?.bucket }
             response = RateLimited.response(bucket, wait: wait, now: world.clock.now)
-            penalties[.init(bucket: bucket.name, who: resolve(call, &world).who(call))] = world.clock.now + wait
+            if let bucket {
+                let end = world.clock.now + RateLimited.wholeSeconds(wait) * 1_000_000_000
+                penalties[.init(bucket: bucket.name, who: resolve(call, &world).who(call))] = end
+            }
         }
         if status == 503 { response.fields.append(HeaderField("Retry-After", "1")) }
         return finish(response, call, &world)

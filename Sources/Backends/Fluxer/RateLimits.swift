@@ -43,14 +43,16 @@ struct RateLimits {
 
 /// An answer of 429.
 enum RateLimited {
-    static func response(_ bucket: Bucket, wait: Int64, now: Int64) -> Response {
+    /// - Parameter bucket: nil on a route that has none of its own, where a profile says 429 all the same.
+    static func response(_ bucket: Bucket?, wait: Int64, now: Int64) -> Response {
         let isGlobal = bucket == .global
         var response = FluxerError(429, "RATE_LIMITED", "You are being rate limited.").response
         var body = Array("{\"code\":\"RATE_LIMITED\",\"message\":\"You are being rate limited.\",\"global\":".utf8)
         body += Array((isGlobal ? "true" : "false").utf8)
         body += Array(",\"retry_after\":\(seconds(wait))}".utf8)
         response.body = body
-        response.fields.append(HeaderField("Retry-After", String(max(1, (wait + 999_999_999) / 1_000_000_000))))
+        response.fields.append(HeaderField("Retry-After", String(wholeSeconds(wait))))
+        guard let bucket else { return response }
         if isGlobal {
             response.fields.append(HeaderField("X-RateLimit-Scope", "global"))
             response.fields.append(HeaderField("X-RateLimit-Global", "true"))
@@ -63,6 +65,11 @@ enum RateLimited {
         response.fields.append(HeaderField(Array("X-RateLimit-Bucket"), bucket.digest))
         response.fields.append(HeaderField("X-RateLimit-Scope", "user"))
         return response
+    }
+
+    /// As `Retry-After` has it: upwards, and at least 1.
+    static func wholeSeconds(_ nanoseconds: Int64) -> Int64 {
+        max(1, nanoseconds / 1_000_000_000 + (nanoseconds % 1_000_000_000 > 0 ? 1 : 0))
     }
 
     /// With a fraction of up to three digits, upwards.

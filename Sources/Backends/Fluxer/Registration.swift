@@ -59,6 +59,9 @@ final class Registration {
 
     var isWebPush: Bool { encryptionKey != nil }
 
+    /// What stays where a device registers again with another token.
+    var kind: String { "\(platform.rawValue) \(appID)" }
+
     var transport: String { isWebPush ? "webpush" : platform == .iosAPNs ? "apns" : "fcm" }
 
     /// First 32 digits of SHA-256 over the four parts, each behind its length in UTF-16 units.

@@ -102,6 +102,12 @@ extension NTMState {
         return JSON.object([.init("data", data), .init("notification", about)]).bytes
     }
 
+    /// Nothing is sent to a deregistered subscriber or a revoked topic.
+    func mayReach(_ delivery: Delivery) -> Bool {
+        guard let id = delivery.subscriber, let subscriber = subscribers[ByteKey(id)] else { return false }
+        return subscriber.subscriptions.contains { $0.topic.name == delivery.topic }
+    }
+
     private func parcel(_ notification: Notification, _ subscriber: Subscriber, _ world: inout World) -> Parcel {
         let subscription = subscriber.subscriptions.first { $0.topic.name == notification.topic.name }
         let proto = subscriber.key.proto
