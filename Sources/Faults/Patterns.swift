@@ -91,6 +91,13 @@ package struct PathPattern: Sendable {
             prefix = []
             return
         }
+        if text == "*" { throw Mistake(message: "for any path leave \"path\" out, or write \"/**\"") }
+        if let byte = bytes.first(where: { $0 <= 32 || $0 >= 127 || $0 == 63 || $0 == 35 }) {
+            throw Mistake(
+                message: byte == 63
+                    ? "a path ends before \"?\": give its items in \"query\""
+                    : "a path is compared as it stands on the wire, where this is written with % and two digits")
+        }
         guard text.hasPrefix("/") else {
             throw Mistake(
                 message:

@@ -54,6 +54,14 @@ extension ProfileReader {
         if let ring = fields["ring"], !isRecord || on.kind != nil && on.kind != "ring" {
             mistake(ring, "only Fluxer's rings can be changed so: kind \"ring\"")
         }
+        if let headers = fields["headers"], !isRecord || on.transport != nil && on.transport != "webpush" {
+            mistake(headers, "only Web Push has header fields, and these deliveries are none")
+        }
+        if let drop = fields["drop"], drop.kind == .true,
+            let other = fields.keys.sorted().first(where: { $0 != "drop" && $0 != "setState" })
+        {
+            mistake(drop, "a delivery that is dropped has no \"\(other)\"")
+        }
         if let payload = fields["payload"], payload.member("userdata") != nil, on.backend == "fluxer" {
             mistake(payload, "\"userdata\" is NTM's; use \"set\"")
         }

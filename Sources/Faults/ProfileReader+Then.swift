@@ -49,6 +49,13 @@ extension ProfileReader {
             mistake(fields[key] ?? value, "\"\(key)\" belongs to a scripted answer: give its \"status\" too")
         }
         if let body = fields["body"], fields["json"] != nil { mistake(body, "give \"body\" or \"json\", not both") }
+        if actions.wire?.garbage != nil {
+            for key in ["status", "mutate"] {
+                if let field = fields[key] {
+                    mistake(field, "garbage takes the place of an answer: it has no \"\(key)\"")
+                }
+            }
+        }
         guard let connection = fields["connection"], actions.connection?.isSilent == true else { return }
         for key in ["status", "mutate", "wire"] where fields[key] != nil {
             mistake(connection, "a connection that ends before any byte has no \"\(key)\"")

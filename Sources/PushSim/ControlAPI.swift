@@ -158,7 +158,8 @@ struct ControlAPI {
         case ("reports", "POST"): return try report(object(call))
         case ("obligations", "GET"): return ControlAnswer(200, obligations)
         case ("inbox", "DELETE"):
-            let key = try InboxCall.key(call.query, scope).key
+            // Without a name, all of them.
+            let key = (call.query ?? []).isEmpty ? nil : try InboxCall.key(call.query, scope).key
             scope.run { $0.inboxes.empty(key) }
             return ControlAnswer(204)
         default: return try backendCall(name, method, call)

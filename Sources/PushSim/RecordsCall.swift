@@ -73,8 +73,9 @@ struct RecordsCall {
         guard let value else { return .octets(4096) }
         if value.string == "exact" { return .exact }
         if value.string == "tight" { return .tight }
-        guard let number = value.int.flatMap(UInt32.init(exactly:)) else {
-            throw ControlError("must be a number, \"exact\" or \"tight\"", path: "$.record_size")
+        // RFC 8188 section 2.1: there is no smaller one.
+        guard let number = value.int.flatMap(UInt32.init(exactly:)), number >= 18 else {
+            throw ControlError("must be a number from 18, \"exact\" or \"tight\"", path: "$.record_size")
         }
         return .octets(number)
     }

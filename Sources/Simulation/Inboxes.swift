@@ -109,9 +109,9 @@ package struct Inboxes: Sendable {
 
     package mutating func unwatch(_ id: UInt64) { watchers[id] = nil }
 
-    package mutating func empty(_ key: InboxKey) {
-        guard boxes[key] != nil else { return }
-        boxes[key] = nil
+    /// - Parameter key: nil empties all.
+    package mutating func empty(_ key: InboxKey?) {
+        if let key { boxes[key] = nil } else { boxes = [:] }
     }
 
     package mutating func reset() {

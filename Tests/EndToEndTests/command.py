@@ -56,6 +56,33 @@ def log_reader_leaves():
     check(server.wait(20) == 0, "the server ended with", server.returncode)
 
 
+def accounts():
+    """`profile explain --journal` (faults.md) accounts for each decision of a whole journal, and takes no other."""
+    with tempfile.TemporaryDirectory() as work:
+        profile = f"{work}/p.json5"
+        pathlib.Path(profile).write_text(
+            '{ rules: [ { on: { path: "/a" }, when: { calls: "every 2" }, then: { status: 500 } } ] }')
+        with serving(BINARY, "--profile", profile) as url:
+            for path in ["/a", "/b", "/a", "/a", "/a"]:
+                try:
+                    urllib.request.urlopen(url + path, timeout=5)
+                except urllib.error.HTTPError as error:
+                    check(error.code in (404, 500), path, "answered", error.code)
+
+            def save(name, query):
+                with urllib.request.urlopen(f"{url}/__pushsim/journal{query}", timeout=5) as answer:
+                    pathlib.Path(f"{work}/{name}").write_bytes(answer.read())
+                return f"{work}/{name}"
+            whole, part = save("whole.json", ""), save("part.json", "?status=500")
+        for journal, words, code, wanted in [
+                (whole, [], 0, "decisions, each as the profile says"), (part, [], 1, "is missing"),
+                (whole, ["--seed", "7"], 2, "--journal has no --seed")]:
+            run = subprocess.run([BINARY, "profile", "explain", profile, "--journal", journal, *words],
+                                 capture_output=True, timeout=20)
+            text = run.stdout.decode() + run.stderr.decode()
+            check(run.returncode == code and wanted in text, words, "ended with", run.returncode, text)
+
+
 def configuration():
     """The configuration file (options.md): each of its keys acts, and a mistake is named with its place."""
     with tempfile.TemporaryDirectory() as work:
@@ -100,5 +127,6 @@ if "--update" in sys.argv:
     SCREENS.write_text(text)
 check(SCREENS.read_text() == text, "the help screens are not those of help.txt: look at them, then run with --update")
 log_reader_leaves()
+accounts()
 configuration()
 print(f"command: {text.count('$ pushsim')} help screens as written, the log's reader may leave")

@@ -109,6 +109,17 @@ struct ControlTests {
                 == ["method: POST against PUT", #"body $.proto: "xmpp" against "apns""#])
     }
 
+    @Test("DELETE /inbox without a name empties all of them")
+    func emptyInboxes() async throws {
+        let sim = PushSim.current
+        let devices = [try sim.device(.androidUnifiedPush), try sim.device(.androidUnifiedPush)]
+        for device in devices { try await device.register() }
+        try await sim.fluxer.notify(channel: "1", title: "t", body: "")
+        #expect(devices.map(\.inbox.deliveries.count) == [1, 1])
+        #expect(try await sim.send("DELETE", "/__pushsim/inbox").status == 204)
+        #expect(devices.map(\.inbox.deliveries.count) == [0, 0])
+    }
+
     @Test("verify waits within its time for the call to come")
     func verifyWaits() async throws {
         let sim = PushSim.current

@@ -50,6 +50,25 @@ struct FluxerEdgeTests {
         #expect(try await sim.register("ios_apns", "t", #""app_id":"\#(surrogates)x""#).status == 400)
     }
 
+    @Test(
+        "The audience of VAPID is the endpoint's origin, an odd spelling of an address made plain",
+        arguments: [
+            ("https://134744072/a", "https://8.8.8.8"), ("https://0x8.8.010.8:444/a", "https://8.8.8.8:444"),
+            ("https://Push.Example.ORG:443/a", "https://push.example.org"),
+        ])
+    func audience(_ endpoint: String, _ audience: String) async throws {
+        let sim = PushSim.current
+        #expect(try await sim.register("android_unified_push", endpoint, keys).status == 200)
+        try await sim.fluxer.notify(channel: "1", title: "t", body: "")
+        let value = try #require(try await sim.inbox(of: endpoint).next().header("Authorization"))
+        let claims = try #require(value.split(separator: ".").dropFirst().first)
+        let padded =
+            claims.replacing("-", with: "+").replacing("_", with: "/")
+            + String(repeating: "=", count: (4 - claims.count % 4) % 4)
+        let text = String(decoding: try #require(Data(base64Encoded: String(padded))), as: UTF8.self)
+        #expect(text.contains("\"aud\":\"\(audience)\""), "\(text)")
+    }
+
     @Test("The global bucket counts although the route buckets are off")
     func globalAlone() async throws {
         let sim = PushSim.current

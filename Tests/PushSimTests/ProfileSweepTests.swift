@@ -28,7 +28,10 @@ extension Chance {
         var on = isDelivery ? "side: 'delivery'" + more(deliveryMatchers) : String(more(callMatchers).dropFirst(2))
         let then = isDelivery ? deliveryAction() : callAction()
         // What can never happen to what the rule is about is a mistake.
-        if then.contains("ring:") || then.contains("record:") { on = "side: 'delivery', backend: 'fluxer'" }
+        let isWebPush = isDelivery && then.hasPrefix("headers:")
+        if then.contains("ring:") || then.contains("record:") || isWebPush {
+            on = "side: 'delivery', backend: 'fluxer'"
+        }
         if then.contains("lose: 'subscriber'") { on = "" }
         return "{ id: 'r\(number)', on: { \(on) }, when: { \(when()) }, then: { \(then) }, continue: \(next(3) == 0) }"
     }

@@ -146,6 +146,22 @@ struct RuleEdgeTests {
     }
 
     @Test(
+        "What can never hold or happen is a mistake that says what would",
+        arguments: [
+            ("on: { path: '/é' }, then: { status: 500 }", "as it stands on the wire"),
+            ("on: { path: '/a b' }, then: { status: 500 }", "as it stands on the wire"),
+            ("on: { path: '/a?x=1' }, then: { status: 500 }", "in \"query\""),
+            ("on: { path: '*' }, then: { status: 500 }", "leave \"path\" out"),
+            ("on: { path: '/a' }, then: { status: 500, wire: { garbage: 5 } }", "takes the place of an answer"),
+            ("on: { side: 'delivery', backend: 'ntm' }, then: { headers: { TTL: null } }", "only Web Push"),
+            ("on: { side: 'delivery' }, then: { drop: true, answer: { status: 503 } }", "is dropped has no"),
+        ])
+    func mistakes(_ rule: String, _ message: String) {
+        let error = #expect(throws: PushSimError.self) { try load("{ \(rule) }") }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+
+    @Test(
         "kind and transport are of deliveries only, and the mistake says so",
         arguments: ["kind: 'ring'", "transport: 'apns'"])
     func kinds(_ on: String) {

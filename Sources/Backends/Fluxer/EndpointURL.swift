@@ -52,8 +52,9 @@ struct EndpointURL: Hashable, Sendable {
         guard let decoded = Percent.decode(rawHost), let host = Self.normal(decoded) else {
             throw .notAURL("its host is none")
         }
-        self.host = host
         try Self.check(host, allowsPrivate)
+        // An address however it is spelt is one address: https://134744072/ is https://8.8.8.8/.
+        self.host = PublicAddress.ipv4(host).map { Self.dotted($0) } ?? host
         let after = Array(rest.dropFirst(authority.count))
         target = Self.encoded(after.first == Byte.slash ? after : [Byte.slash] + after)
     }
@@ -64,6 +65,10 @@ struct EndpointURL: Hashable, Sendable {
         return target.flatMap { byte in
             byte > 126 || raw.contains(byte) ? Array("%\(String(byte, radix: 16, uppercase: true))".utf8) : [byte]
         }
+    }
+
+    private static func dotted(_ address: UInt32) -> [UInt8] {
+        Array([24, 16, 8, 0].map { String(address >> $0 & 255) }.joined(separator: ".").utf8)
     }
 
     private static let raw = Array("\"<>^`{|}".utf8)
