@@ -31,12 +31,21 @@ package struct DecisionAudit {
         else { throw PushSimError("The journal does not say what its decisions were drawn from.") }
         engine = FaultEngine(profile, now: start)
         draws = Draws(seed: seed, seedName: scope)
-        rows = entries.elements.filter { $0.member("decided")?.member("profile")?.int == number }
+        for (row, index) in zip(entries.elements, 1...) where row.member("index")?.int != index {
+            throw PushSimError(
+                "Entry \(index) is missing, and with it what was decided: save GET /__pushsim/journal without a filter."
+            )
+        }
+        let decided = entries.elements.filter { $0.member("decided")?.member("profile")?.int == number }
             .sorted { Self.number($0) < Self.number($1) }
+        // Copies of a delivery share the decision.
+        var rows: [JSONValue] = []
+        for row in decided where rows.last.map({ Self.number($0) }) != Self.number(row) { rows.append(row) }
+        self.rows = rows
         for (row, number) in zip(rows, 1...) where Self.number(row) != number {
             throw PushSimError(
-                "The journal has not all decisions of its profile: decision \(number) is missing. Save GET "
-                    + "/__pushsim/journal without a filter.")
+                "Decision \(number) is of a delivery that has not been tried yet: let the clock go on, then save the "
+                    + "journal again.")
         }
     }
 

@@ -12,10 +12,11 @@ package struct World {
     package var ledger: Ledger
     package var states: [any BackendState]
     package var decider: (any Decider)? {
-        didSet { profiles += 1 }
+        didSet { beginProfile() }
     }
     /// How many profiles this scope has had, resets counted too.
     package private(set) var profiles = 0
+    /// By this profile.
     private var decisions = 0
     package var player: (any Player)?
     private var initialState: [String: JSON] = [:]
@@ -53,6 +54,11 @@ package struct World {
         }
         ledger = Ledger(count: obligations)
         optionsChanged()
+    }
+
+    private mutating func beginProfile() {
+        profiles += 1
+        decisions = 0
     }
 
     /// Has the profile decide on a call, once.
@@ -139,7 +145,7 @@ package struct World {
         tellLanded()
         outbox = Outbox()
         decider?.reset(now: clock.now)
-        profiles += 1
+        beginProfile()
         for exchange in exchanges { after { _ in exchange.abort() } }
     }
 }

@@ -75,7 +75,7 @@ def accounts():
                 return f"{work}/{name}"
             whole, part = save("whole.json", ""), save("part.json", "?status=500")
         for journal, words, code, wanted in [
-                (whole, [], 0, "decisions, each as the profile says"), (part, [], 1, "is missing"),
+                (whole, [], 0, "decisions, each as the profile says"), (part, [], 1, "Entry 1 is missing"),
                 (whole, ["--seed", "7"], 2, "--journal has no --seed")]:
             run = subprocess.run([BINARY, "profile", "explain", profile, "--journal", journal, *words],
                                  capture_output=True, timeout=20)

@@ -162,8 +162,10 @@ struct FaultKindTests {
             { seed: 3, rules: [ { id: 'a', when: { probability: 0.4 }, then: { status: 503 }, continue: true },
               { id: 'late', when: { clock: { after: '30s' } }, then: { status: 410 } },
               { id: 'posts', on: { route: 'registerDevice', body: { platform: 'ios_apns' } }, when: { per: 'token', calls: 2 }, then: { status: 409 } },
-              { id: 'd', on: { side: 'delivery' }, when: { probability: 0.5 }, then: { answer: { status: 503 } } } ] }
+              { id: 'd', on: { side: 'delivery' }, when: { probability: 0.5 }, then: { answer: { status: 503 } }, continue: true },
+              { id: 'e', on: { side: 'delivery' }, when: { probability: 0.3 }, then: { duplicate: 3 } } ] }
             """
+        try sim.setProfile(.json5("{ rules: [ { then: { status: 503 }, when: { calls: '2' } } ] }"))
         _ = try await sim.register("android_unified_push", "https://a.example/", keys)
         try sim.setProfile(.json5(text))
         for number in 0..<20 {
@@ -176,6 +178,17 @@ struct FaultKindTests {
         let audit = try DecisionAudit(try JSONDocument(bytes).root, profile)
         #expect(audit.count > 60)
         #expect(audit.differences().map(\.description) == [])
+        try sim.setProfile(.json5("{ seed: 3, rules: [ { on: { side: 'delivery' }, then: { hold: '1h' } } ] }"))
+        _ = try await sim.fluxer.notify(channel: "1", title: "held", body: "b")
+        _ = try await sim.fluxer.notify(channel: "1", title: "held", body: "b")
+        await sim.advance(by: .seconds(3600))
+        let held = try await sim.fluxer("GET", "/__pushsim/journal").body
+        let holding = try ProfileReader.read(
+            Array("{ seed: 3, rules: [ { on: { side: 'delivery' }, then: { hold: '1h' } } ] }".utf8),
+            Vocabulary(Service.allBackends))
+        #expect(try DecisionAudit(try JSONDocument(held).root, holding).differences().map(\.description) == [])
+        let filtered = try await sim.fluxer("GET", "/__pushsim/journal?backend=fluxer&since=3").body
+        #expect(throws: PushSimError.self) { try DecisionAudit(try JSONDocument(filtered).root, profile) }
         let changed = try ProfileReader.read(
             Array(text.replacing("0.4", with: "0.9").utf8), Vocabulary(Service.allBackends))
         #expect(try DecisionAudit(try JSONDocument(bytes).root, changed).differences().isEmpty == false)
