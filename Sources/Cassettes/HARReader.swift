@@ -13,8 +13,8 @@ package struct HARReader {
     private(set) var notes: [CassetteNote] = []
     /// What the file says of itself, where PushSim wrote it: then nothing needs to be mended.
     var about = CassetteAbout()
-    /// Whether the file names the tool that wrote it, as HAR 1.2 asks of every tool.
-    private var hasCreator = false
+    /// Whether the file names the tool that wrote it, as HAR 1.2 asks of every tool, and it is another.
+    private var isForeign = false
     /// Header names and values stand many times in a file: one copy of each serves all.
     private var known: [ByteKey: [UInt8]] = [:]
 
@@ -35,7 +35,7 @@ package struct HARReader {
             reader.about.isImported = true
             reader.setTimes(&entries)
             // What looks like a placeholder in another tool's file is text; who writes a cassette by hand means it.
-            if reader.hasCreator { entries = entries.map(\.escaped) }
+            if reader.isForeign { entries = entries.map(\.escaped) }
         }
         var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
         cassette.about = reader.about
@@ -70,7 +70,7 @@ package struct HARReader {
             let place = log.position
             throw CassetteError("\(name):\(place.line):\(place.column): this is no HAR: it has no log.entries")
         }
-        hasCreator = log.lenientMember("creator") != nil
+        isForeign = log.lenientMember("creator").map { $0.lenientMember("name")?.string != "pushsim" } ?? false
         if let own = log.lenientMember("_pushsim") {
             do throws(CassetteError) {
                 about = try CassetteAbout(own)

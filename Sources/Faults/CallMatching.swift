@@ -14,9 +14,10 @@ enum CallMatching {
 
     private static func document(_ body: [UInt8], _ call: Call) -> JSONDocument? {
         if let document = try? JSONDocument(body) { return document }
-        // What says that it is something else is no form, and without a word of it a form has its sign.
-        let type = call.head.values("content-type").first?.map(Byte.lowercased)
-        guard type?.starts(with: "application/x-www-form-urlencoded".utf8) ?? body.contains(61) else { return nil }
+        // Backends take a form under other names too: then it is told by its sign. Broken JSON is none.
+        let type = call.head.values("content-type").first?.map(Byte.lowercased).text ?? ""
+        let isForm = type.hasPrefix("application/x-www-form-urlencoded")
+        guard isForm || body.contains(61) && !type.contains("json") else { return nil }
         guard let pairs = Percent.form(body), !pairs.isEmpty else { return nil }
         return try? JSONDocument(JSON.object(pairs.map { JSON.Member($0.name.text, .text($0.value)) }).bytes)
     }

@@ -144,6 +144,16 @@ package struct WireFaults: Hashable, Sendable {
     package var interim: [Int] = []
 
     package init() {}
+
+    /// With the framing of another, where this says nothing of framing.
+    func framed(as other: WireFaults) -> WireFaults {
+        let saysFraming =
+            truncateBody != nil || badChunkSize || missingLastChunk || contentLength != nil || bothLengths || isChunked
+        guard !saysFraming else { return self }
+        var framed = self
+        (framed.contentLength, framed.isChunked) = (other.contentLength, other.isChunked)
+        return framed
+    }
 }
 
 /// How a good answer is spoilt.

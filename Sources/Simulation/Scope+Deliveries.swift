@@ -94,7 +94,9 @@ extension Scope {
             var actions =
                 isFirst
                 ? parcel.shaping.actions : world.decide(delivery, isRetry: true)?.actions ?? DeliveryActions()
-            actions.wire = actions.wire ?? parcel.shaping.actions.headerWire
+            if let framing = parcel.shaping.actions.headerWire {
+                actions.wire = actions.wire?.framed(as: framing) ?? framing
+            }
             return (actions.answer, actions)
         }
         if let answer {

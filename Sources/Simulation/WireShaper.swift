@@ -80,7 +80,10 @@ package struct WireShaper {
     private static let chunked = HeaderField("Transfer-Encoding", "chunked")
 
     private mutating func framed() -> Framing {
-        guard hasBody else { return Framing(fields: [], body: []) }
+        guard hasBody else {
+            if faults.truncateBody != nil { end = .fin }
+            return Framing(fields: [], body: [])
+        }
         let length = HeaderField("Content-Length", String(body.count))
         if faults.badChunkSize || faults.missingLastChunk || faults.bothLengths {
             end = .fin

@@ -49,6 +49,18 @@ struct OddCassetteTests {
         }
     }
 
+    @Test("A strict export of another tool's braces is read back as those braces")
+    func exported() throws {
+        let foreign = #"""
+            {"log":{"creator":{"name":"Browser"},"entries":[{"request":{"method":"GET","url":"https://a.example/p"},
+              "response":{"status":200,"content":{"text":"<b>{{token.1}}</b>"}}}]}}
+            """#
+        let read = try HARReader.read(Array(foreign.utf8), name: "a")
+        let strict = HARWriter.files(read, name: "a", isStrict: true).har
+        let again = try HARReader.read(strict, name: "a").entries[0].answer?.body.octets ?? []
+        #expect(Template(again).filled([:]).text == "<b>{{token.1}}</b>")
+    }
+
     @Test("A value that a request gives cannot add a line to the answer's head")
     func injection() async throws {
         let sim = try await replay(

@@ -62,6 +62,19 @@ struct KeptBackTests {
     }
 
     @Test(
+        "A false length holds beside what wire says of other things, and gives way where wire says the length",
+        arguments: [
+            ("extraHeaders: 2", "rejected"), ("headerBytes: 50", "rejected"), ("bandwidth: '900kB/s'", "rejected"),
+            ("contentLength: '+9'", "retrying"),
+        ])
+    func combined(_ wire: String, _ outcome: String) async throws {
+        let sim = PushSim.current
+        try await sim.device(.androidUnifiedPush).register()
+        try load("when: { calls: '1' }, then: { headers: 'H08.low', wire: { \(wire) } }")
+        #expect(try await sim.fluxer.notify(channel: "1", title: "t", body: "").map(\.outcome) == [outcome])
+    }
+
+    @Test(
         "The inbox names what was put in, on the attempt that arrives too, and nothing where nothing was",
         arguments: [
             ("then: { ring: 'dead' }", nil), ("then: { id: 1 }", nil),
@@ -107,6 +120,18 @@ struct PushObligationTests {
         try await sim.fluxer.ring(channel: "1", message: "2")
         try sim.report(try await device.inbox.next(), .rang)
         #expect(try await state(id) == wanted)
+    }
+
+    @Test("Two devices that ring for one call ring once each; one that rings twice has broken its duty")
+    func twoDevices() async throws {
+        let sim = PushSim.current
+        let devices = [try sim.device(.iosAPNsVoIP), try sim.device(.iosAPNsVoIP)]
+        for device in devices { try await device.register() }
+        try await sim.fluxer.ring(channel: "1", message: "2")
+        for device in devices { try sim.report(try await device.inbox.next(), .rang) }
+        #expect(try await state("oneCall") == "met")
+        try sim.report(try #require(devices[0].inbox.deliveries.first), .rang)
+        #expect(try await state("oneCall") == "broken")
     }
 
     @Test("What may be opened by the RFCs may be shown", arguments: ["F11", "F12", "F13", "F20", "K03"])

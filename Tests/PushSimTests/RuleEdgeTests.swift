@@ -69,7 +69,7 @@ struct RuleEdgeTests {
         arguments: [
             ("application/json", "hello", 404), ("text/plain", "x", 404), ("application/json", #"{"a":1"#, 404),
             ("application/json", #"{"x":""}"#, 299), ("application/x-www-form-urlencoded", "x=&y=1", 299),
-            ("", "x=", 299), ("", "x", 404), ("text/plain", "x=", 404),
+            ("", "x=", 299), ("", "x", 404), ("text/plain", "x=", 299), ("application/json", "x=", 404),
         ])
     func bodies(_ type: String, _ body: String, _ status: Int) async throws {
         try load("{ on: { path: '/a', body: { x: '' } }, then: { status: 299 } }")
@@ -106,6 +106,12 @@ struct RuleEdgeTests {
         try load("{ on: { path: '/a' }, then: { status: 200, body: 'abc', wire: { truncateBody: 100 } } }")
         let answer = try await raw("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(answer.close == .fin && answer.text.hasSuffix("Content-Length: 3\r\n\r\nabc"))
+    }
+
+    @Test("truncateBody ends the connection where there is no body at all", arguments: [204, 304])
+    func truncatedNothing(_ status: Int) async throws {
+        try load("{ on: { path: '/a' }, then: { status: \(status), wire: { truncateBody: 5 } } }")
+        #expect(try await raw("GET /a HTTP/1.1\r\nHost: a\r\n\r\n").close == .fin)
     }
 
     @Test("A Date of the profile's own is the only one; framing is not said by headers but by wire")

@@ -91,7 +91,9 @@ extension FluxerState {
         if expires <= Int(world.clock.now / 1_000_000) {
             return broken(.oneCall, 0, "\(delivery.name) rang after it had expired.", &world)
         }
-        if !rung.insert(message).inserted {
+        // Each of a user's devices rings for itself.
+        let device = (delivery.account ?? []) + [0] + (delivery.deviceID ?? [])
+        if !rung.insert(message + [0] + device).inserted {
             broken(.oneCall, 0, "\(delivery.name) rang again for message \(message.text).", &world)
         } else if !isLive(channel, world) {
             broken(.oneCall, 0, "\(delivery.name) rang when its call was over.", &world)

@@ -27,7 +27,7 @@ final class FluxerState: BackendState {
     /// How often each message has been sent, so that no record is made twice of the same salt and key.
     var sendings: [ByteKey: Int] = [:]
     var sessionsMinted = 0
-    /// Calls that a device has rung for, by message.
+    /// Calls that a device has rung for, by message and device.
     var rung: Set<[UInt8]> = []
     var vapid: Vapid?
 
