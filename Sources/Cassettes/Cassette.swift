@@ -259,6 +259,18 @@ extension CassetteEntry.Answer {
         headers.first("transfer-encoding").map { $0.map(Byte.lowercased).text.contains("chunked") } ?? false
     }
 
+    /// As a client of HTTP/1.0 may have it: no interim answers, and nothing of chunks.
+    var plain: Self {
+        var plain = self
+        plain.interim = []
+        guard isChunked else { return plain }
+        (plain.chunks, plain.trailers) = (nil, [])
+        plain.headers.removeAll { field in
+            ["transfer-encoding", "trailer"].contains { field.isNamed(Array($0.utf8)) }
+        }
+        return plain
+    }
+
     /// Whether the next request may follow on the connection.
     package func keepsConnection(isHead: Bool) -> Bool {
         let isOld = httpVersion == Array("HTTP/1.0".utf8)

@@ -8,7 +8,8 @@ struct RecordedAnswers: Sendable {
         let bytes: [UInt8]
         let status: Int
         let keepsConnection: Bool
-        let isChunked: Bool
+        /// Whether a client of HTTP/1.0 would not understand it.
+        let isNew: Bool
     }
 
     private let isOwn: [Bool]
@@ -26,13 +27,14 @@ struct RecordedAnswers: Sendable {
             let isHead = entry.method == Array("HEAD".utf8)
             return Ready(
                 bytes: ExactAnswer(answer, [:], isHead: isHead).bytes, status: answer.status,
-                keepsConnection: answer.keepsConnection(isHead: isHead), isChunked: answer.isChunked)
+                keepsConnection: answer.keepsConnection(isHead: isHead),
+                isNew: answer.isChunked || !answer.interim.isEmpty)
         }
     }
 
     /// An answer that is sent as it is.
     func ready(_ number: Int, _ head: RequestHead) -> Answer? {
-        guard let ready = ready[number], head.minorVersion > 0 || !ready.isChunked else { return nil }
+        guard let ready = ready[number], head.minorVersion > 0 || !ready.isNew else { return nil }
         var answer = Answer(Response(status: ready.status))
         answer.script = WireScript(ready.bytes, end: ready.keepsConnection && head.keepAlive ? .keep : .fin)
         return answer
@@ -43,9 +45,10 @@ struct RecordedAnswers: Sendable {
         shift: Int64?
     ) -> Answer {
         switch entry.outcome {
-        case .answer(let recorded):
+        case .answer(let whole):
+            let recorded = head.minorVersion > 0 ? whole : whole.plain
             var answer = Answer(Self.response(recorded, bound, shift, keepsConnection: isOwn[number]))
-            guard isOwn[number], head.minorVersion > 0 || !recorded.isChunked else { return answer }
+            guard isOwn[number] else { return answer }
             let isHead = head.equals(head.method, "HEAD")
             let end: WireScript.End = recorded.keepsConnection(isHead: isHead) && head.keepAlive ? .keep : .fin
             var exact = ExactAnswer(recorded, bound, isHead: isHead)

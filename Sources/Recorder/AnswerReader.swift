@@ -35,6 +35,24 @@ struct AnswerReader {
         return block
     }
 
+    /// Whether chunks are on their way, which a client of HTTP/1.0 knows nothing of.
+    var isChunked: Bool { body.isChunked }
+
+    /// How much of the body has come, out of its framing.
+    var bodyCount: Int { body.body.count }
+
+    func body(from start: Int) -> [UInt8] { Array(body.body[start...]) }
+
+    /// A head as a client of HTTP/1.0 may have it: no interim answers, and nothing of chunks.
+    static func plainHead(_ block: [UInt8]) -> [UInt8]? {
+        guard let read = HeadBlock(block), read.status >= 200 else { return nil }
+        let lines = block.split(separator: Byte.lineFeed, omittingEmptySubsequences: false)
+        let kept = lines.filter { line in
+            !["transfer-encoding:", "trailer:"].contains { line.map(Byte.lowercased).starts(with: $0.utf8) }
+        }
+        return Array(kept.joined(separator: [Byte.lineFeed]))
+    }
+
     mutating func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>) { body.receive(bytes) }
 
     /// - Parameter start: of the recording, on the monotonic clock.

@@ -2,8 +2,8 @@ import CPushSimSystem
 import PushSimCassettes
 import PushSimWire
 
-/// One request on its way to the upstream and its answer on the way back: the client sees what came, octet for octet, and
-/// the end that it came to.
+/// One request on its way to the upstream and its answer on the way back: the client sees what came, octet for octet but
+/// for what HTTP/1.0 does not know, and the end that it came to.
 ///
 /// `@unchecked Sendable`: set up before it is handed on; afterwards touched only on the thread of `Outbound`.
 final class Relay: OutboundListener, @unchecked Sendable {
@@ -27,12 +27,15 @@ final class Relay: OutboundListener, @unchecked Sendable {
     }
 
     func receivedHeadLine(_ bytes: UnsafeBufferPointer<UInt8>) {
-        if let block = reader.receiveHeadLine(bytes) { pass(block) }
+        guard let block = reader.receiveHeadLine(bytes) else { return }
+        if let shown = isOld ? AnswerReader.plainHead(block) : block { pass(shown) }
     }
 
     func receivedBody(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let before = reader.bodyCount
         reader.receiveBody(bytes)
-        pass(Array(bytes))
+        let isPlain = isOld && reader.isChunked
+        if !isPlain || reader.bodyCount > before { pass(isPlain ? reader.body(from: before) : Array(bytes)) }
     }
 
     private func pass(_ bytes: [UInt8]) {
@@ -64,8 +67,12 @@ final class Relay: OutboundListener, @unchecked Sendable {
         finish(.clientLeft)
     }
 
+    /// Whether the client is one of HTTP/1.0: it is given no chunks, and no interim answers.
+    private var isOld: Bool { entry.httpVersion == Array("HTTP/1.0".utf8) }
+
     private var keepsConnection: Bool {
-        entry.answer?.keepsConnection(isHead: entry.method == Array("HEAD".utf8)) ?? false
+        if isOld, reader.isChunked { return false }
+        return entry.answer?.keepsConnection(isHead: entry.method == Array("HEAD".utf8)) ?? false
     }
 
     private func finish(_ failure: CassetteEntry.Failure.Kind?) {

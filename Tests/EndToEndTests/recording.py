@@ -43,6 +43,7 @@ def requests():
         request("PUT", "/echo", JSON, '{"é": [1.0, 2e3], "z": null}'.encode()),
         request("PATCH", "/echo", [], bytes(range(256))), request("GET", "/echo?a=%2B&b=+&a=2"),
         request("DELETE", "/none/%2F..//x"), request("MKCOL", "/none"), request("POST", "/echo", [("Content-Length", "0")]),
+        b"GET /trailers?old HTTP/1.0\r\nHost: a.example\r\n\r\n", b"GET /interim?old HTTP/1.0\r\nHost: a.example\r\n\r\n",
         b"GET /as-asked HTTP/1.0\r\nHost: a.example\r\nX-Old: 1\r\n\r\n",
     ]
 
