@@ -54,30 +54,35 @@ package final class FaultEngine: Decider {
         let elapsed = now - start
         let filter = candidates(call.place)
         let glance = filter.glance(call)
-        filter.entries.withUnsafeBufferPointer { entries in
-            for entry in entries {
-                if entry.isBare {
-                    bareCalls[entry.rule] += 1
-                    let number = bareCalls[entry.rule]
-                    guard number >= entry.firstCall, elapsed >= entry.after, elapsed < entry.until, isOpen else {
+        // One access for all of them: each is looked after at run time.
+        bareCalls.withUnsafeMutableBufferPointer { counts in
+            filter.entries.withUnsafeBufferPointer { entries in
+                for entry in entries {
+                    if entry.isBare {
+                        counts[entry.rule] += 1
+                        let number = counts[entry.rule]
+                        guard number >= entry.firstCall, elapsed >= entry.after, elapsed < entry.until, isOpen else {
+                            continue
+                        }
+                        self.rules[entry.rule].count(to: number)
+                    } else if !entry.mayBe(glance) {
                         continue
                     }
-                    self.rules[entry.rule].count(to: number)
-                } else if !entry.mayBe(glance) {
-                    continue
+                    let running = self.rules[entry.rule]
+                    guard entry.isBare || running.matches(call) && running.mayHold(call, elapsed), isOpen else {
+                        continue
+                    }
+                    let key = running.key(call)
+                    let draws = own(draws)
+                    let outcome = running.holds(key, elapsed, states, draws)
+                    guard outcome.holds else { continue }
+                    fire(running, key)
+                    rules.append(running.rule.id)
+                    draw = draw ?? outcome.draw
+                    actions.merge(
+                        running.rule.then, Chance(draws, rule: running.rule.id, key: key, call: running.number(key)))
+                    isOpen = running.rule.continues
                 }
-                let running = self.rules[entry.rule]
-                guard entry.isBare || running.matches(call) && running.mayHold(call, elapsed), isOpen else { continue }
-                let key = running.key(call)
-                let draws = own(draws)
-                let outcome = running.holds(key, elapsed, states, draws)
-                guard outcome.holds else { continue }
-                fire(running, key)
-                rules.append(running.rule.id)
-                draw = draw ?? outcome.draw
-                actions.merge(
-                    running.rule.then, Chance(draws, rule: running.rule.id, key: key, call: running.number(key)))
-                isOpen = running.rule.continues
             }
         }
         return rules.isEmpty ? nil : Decision(rules: rules, draw: draw, actions: actions)

@@ -6,6 +6,7 @@ import pathlib
 import random
 import socket
 import sys
+import time
 import urllib.request
 
 from client import Server
@@ -83,6 +84,14 @@ def sockets(process):
     return found
 
 
+def settled(process):
+    """The sockets that stay: what the clients have just left, the loops close in their turn."""
+    end = time.monotonic() + 10
+    while (count := sockets(process)) > 2 and time.monotonic() < end:
+        time.sleep(0.005)
+    return count
+
+
 def memory(process):
     """Resident, in KiB."""
     for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
@@ -96,7 +105,7 @@ chance = random.Random(11)
 seen = []
 for _ in range(ROUNDS):
     round_of(server.port, chance)
-    seen.append((sockets(server.process.pid), memory(server.process.pid)))
+    seen.append((settled(server.process.pid), memory(server.process.pid)))
 code, _, err = server.stop()
 if code != 0:
     raise SystemExit(f"hostile: the server ended with {code}: {err}")
