@@ -36,8 +36,8 @@ enum RecordVerb {
         }
         let port = try Serve.number(arguments, "port", 8025, upTo: 65_535, verb: "record")
         let host = arguments.last("host") ?? "127.0.0.1"
-        let listener = try Listener(host: host, port: port, loops: [try EventLoop.start()], handler: recorder)
-        wait { done in listener.open { _ in done() } }
+        let listener = try Listening.start(host, port, [try EventLoop.start()], recorder)
+        try Listening.open(listener)
         let url = "http://\(Serve.reachable(host)):\(listener.port)"
         Files.out("pushsim \(Version.text) recording \(arguments.last("upstream") ?? "") at \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }

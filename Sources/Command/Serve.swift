@@ -107,13 +107,11 @@ struct Serve {
         if let log { heard = { log.note($0) } }
         let service = Service(settings, isLoopback: isLoopback, home: loops[0], heard: heard)
         if let path = arguments.last("state") { try loadState(path, service) }
-        let listener = try Listener(host: host, port: port, loops: loops, handler: service)
+        let listener = try Listening.start(host, port, loops, service)
         let url = "http://\(Self.reachable(host)):\(listener.port)"
         service.setBaseURL(url)
         service.setListener(listener)
-        let opened = DispatchSemaphore(value: 0)
-        listener.open { _ in opened.signal() }
-        opened.wait()
+        try Listening.open(listener)
         Files.out("pushsim \(Version.text) listening on \(url)\n")
         if let path = arguments.last("ready-file") { try Files.write(Array("\(url)\n".utf8), to: path) }
         let watch = arguments.last("profile").flatMap { ProfileWatch($0, service) }
