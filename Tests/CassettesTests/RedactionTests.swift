@@ -129,6 +129,13 @@ struct RedactionTests {
         #expect(result[0].headers[0].value.text == wanted)
     }
 
+    @Test("A pattern sees CR and LF as the octets they are")
+    func lineEnds() throws {
+        let made = try entry("/", [], "pin: abcd1234\r\nnote: x\r\n")
+        let result = try redacted([made], rules: [#"regex:pin: ([a-z0-9]+)\r\n"#])
+        #expect(result[0].body.octets.text == "pin: {{secret.1}}\r\nnote: x\r\n")
+    }
+
     @Test("A routing id is no secret, though it looks like an address, unless asked")
     func routingIDs() throws {
         let target = "/v1/subscription/subscriber/1/topic/example.com/video/alice%40example.com"

@@ -7,7 +7,7 @@ struct Redactor {
     private var search: SecretSearch
     /// Fields that rules name.
     private let names: [[UInt8]]
-    private let patterns: [Pattern]
+    private let expressions: [RuleExpression]
     /// Runs of a coding shorter than this are no codings.
     private static let leastRun = 8
     private static let deepest = 3
@@ -15,10 +15,7 @@ struct Redactor {
     init(_ secrets: Secrets, _ rules: [RedactionRule]) {
         self.secrets = secrets
         names = rules.compactMap(\.fieldName)
-        patterns = rules.compactMap { rule in
-            guard case .regex(let text) = rule.place, let regex = try? Regex(text) else { return nil }
-            return Pattern(regex)
-        }
+        expressions = rules.compactMap(RuleExpression.init)
         search = SecretSearch(secrets)
     }
 
@@ -192,8 +189,8 @@ struct Redactor {
         var hits: [Hit] = []
         let plain = Self.decoded(source, context)
         scan(plain, [], &hits)
-        for pattern in patterns {
-            for range in pattern.ranges(plain.bytes) {
+        for expression in expressions {
+            for range in expression.ranges(plain.bytes) {
                 guard let number = secrets.number(Array(plain.bytes[range])) else { continue }
                 let place = plain.starts[range.lowerBound]..<plain.starts[range.upperBound]
                 hits.append(Hit(range: place, secret: number, codings: []))

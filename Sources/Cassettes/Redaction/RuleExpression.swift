@@ -1,12 +1,18 @@
 import PushSimWire
 
-/// A regular expression of a rule: what it finds, or its first group, is a secret.
-///
-/// `@unchecked Sendable`: `Regex` is not marked so, but holds only its own program, which matching does not change.
-struct Pattern: @unchecked Sendable {
+/// A rule's regular expression: what it finds, or its first group, is a secret.
+struct RuleExpression {
+    /// What placeholders for it are called.
+    let kind: String
     private let regex: Regex<AnyRegexOutput>
 
-    init(_ regex: Regex<AnyRegexOutput>) { self.regex = regex }
+    /// Nil for a rule of another kind.
+    init?(_ rule: RedactionRule) {
+        guard case .regex(let text) = rule.place, let regex = try? Regex(text) else { return nil }
+        kind = rule.kind
+        // By characters, CR LF would be one and match neither CR nor LF.
+        self.regex = regex.matchingSemantics(.unicodeScalar)
+    }
 
     /// In octets of a text; none in what is no UTF-8.
     func ranges(_ bytes: [UInt8]) -> [Range<Int>] {

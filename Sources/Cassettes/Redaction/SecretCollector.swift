@@ -7,12 +7,14 @@ import PushSimWire
 struct SecretCollector {
     private(set) var secrets = Secrets()
     private let rules: [RedactionRule]
+    private let expressions: [RuleExpression]
     private let redactsRoutingIDs: Bool
     /// Looks like an address and is none.
     private var routingIDs: Set<ByteKey> = []
 
     init(_ rules: [RedactionRule], redactsRoutingIDs: Bool) {
         self.rules = rules
+        expressions = rules.compactMap(RuleExpression.init)
         self.redactsRoutingIDs = redactsRoutingIDs
     }
 
@@ -240,9 +242,8 @@ struct SecretCollector {
     }
 
     private mutating func patterns(_ text: [UInt8]) {
-        for rule in rules {
-            guard case .regex(let expression) = rule.place, let regex = try? Regex(expression) else { continue }
-            for range in Pattern(regex).ranges(text) { secrets.add(Array(text[range]), rule.kind, isRuled: true) }
+        for expression in expressions {
+            for range in expression.ranges(text) { secrets.add(Array(text[range]), expression.kind, isRuled: true) }
         }
     }
 
