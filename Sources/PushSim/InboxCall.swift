@@ -1,4 +1,3 @@
-import CPushSimSystem
 import PushSimJSONText
 import PushSimSimulation
 import PushSimWire
@@ -84,19 +83,13 @@ struct InboxCall {
 
 /// Somebody who waits, in real time, for an inbox to have something.
 final class InboxWait: Sendable {
-    private struct State {
-        var watcher: UInt64?
-        var done: (@Sendable (JSON) -> Void)?
-        var isOver = false
-        var wasGivenUp = false
-    }
-
     private let question: InboxCall.Question
     private let scope: Scope
-    private let state = Mutex(State())
+    private let wait = Wait()
+    private let givenUp = Mutex(false)
 
     /// Whether the scope was stopped or reset meanwhile.
-    var wasGivenUp: Bool { state.withLock { $0.wasGivenUp } }
+    var wasGivenUp: Bool { givenUp.withLock { $0 } }
 
     init(_ question: InboxCall.Question, _ scope: Scope) {
         self.question = question
@@ -109,38 +102,18 @@ final class InboxWait: Sendable {
             world.inboxes.watch(
                 question.key,
                 ended: {
-                    self.state.withLock { $0.wasGivenUp = true }
+                    self.givenUp.withLock { $0 = true }
                     self.end()
                 }, { _ in self.end() })
         }
-        let isOver = state.withLock { state in
-            state.watcher = watcher
-            state.done = done
-            return state.isOver
-        }
-        if isOver { return finish() }
-        scope.home.execute { [self] in
-            scope.home.schedule(at: pushsim_monotonic_clock() + question.wait) { self.end() }
+        wait.begin(on: scope.home, question.wait) { [scope, question] in
+            scope.run { $0.inboxes.unwatch(watcher) }
+            done(InboxCall.read(question, scope).body)
         }
         // What came between the first look and the watching is there by now.
         if !InboxCall.read(question, scope).isEmpty { end() }
     }
 
     /// Waits no longer.
-    func end() {
-        let mustFinish = state.withLock { state in
-            defer { state.isOver = true }
-            return !state.isOver && state.done != nil
-        }
-        if mustFinish { finish() }
-    }
-
-    private func finish() {
-        let (watcher, done) = state.withLock { state in
-            defer { (state.watcher, state.done) = (nil, nil) }
-            return (state.watcher, state.done)
-        }
-        if let watcher { scope.run { $0.inboxes.unwatch(watcher) } }
-        done?(InboxCall.read(question, scope).body)
-    }
+    func end() { wait.end() }
 }

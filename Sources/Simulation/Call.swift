@@ -2,8 +2,9 @@ package import PushSimWire
 
 /// One request of a client, as the scope sees it: the base path of the scope is gone from its path.
 ///
-/// A class, since it is handed on at every step. `@unchecked Sendable`: all is constant but `index` and `number`, which are set once,
-/// under the scope's lock, before anybody else has the call, and `known`, which is read and set only under that lock.
+/// A class, since it is handed on at every step. `@unchecked Sendable`: all is constant but `index` and `number`, which are
+/// set once, under the scope's lock, before anybody else has the call, and `known`, which is read and set only under that
+/// lock.
 package final class Call: @unchecked Sendable {
     package let request: Request
     /// Where the raw path stands in the head, without the scope's base path and without the query.

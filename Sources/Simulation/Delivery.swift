@@ -4,8 +4,9 @@ package import PushSimWire
 
 /// One message on its way to one device.
 ///
-/// A class, since the queue, the inboxes and the journal all hold it. `@unchecked Sendable`: filled on the scope's home
-/// loop before it is in an inbox or journal, and changed after that only under the scope's lock (`attempts`, `outcome`).
+/// A class, since the queue, the inboxes and the journal all hold it. `@unchecked Sendable`: filled by one thread after the
+/// other, each of which hands it on, before it is in an inbox or journal; what changes after that (`attempts`, `outcome`,
+/// `time`, `rules`, `decided`) changes only under the scope's lock.
 package final class Delivery: @unchecked Sendable {
     package enum Outcome: String, Sendable {
         case accepted, retrying, rejected, removed, dropped
