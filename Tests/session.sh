@@ -73,6 +73,10 @@ done <<'FAULTS'
 0 wire: { bandwidth: '8kB/s' }
 0 wire: { slowHead: '4kB/s' }
 FAULTS
+profile "{ rules: [ { when: { times: 1 }, then: { connection: { refuse: '1s' } } } ] }"
+expect_exit 56 "$url/v1/subscriber" -H "$bearer" -d a=b
+expect_exit 7 "$url/v1/subscriber" -H "$bearer" -d a=b
+expect_exit 0 --retry 50 --retry-connrefused --retry-delay 1 "$url/__pushsim/health"
 profile "{ rules: [ { then: { wire: { bothLengths: true } } } ] }"
 curl -s -D - -o /dev/null "$url/v1/subscriber" -H "$bearer" -d a=b | grep -ci '^content-length\|^transfer-encoding' \
   | grep -x >/dev/null 2 || fail "bothLengths carries both headers"
