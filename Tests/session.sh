@@ -73,10 +73,6 @@ done <<'FAULTS'
 0 wire: { bandwidth: '8kB/s' }
 0 wire: { slowHead: '4kB/s' }
 FAULTS
-profile "{ rules: [ { when: { times: 1 }, then: { connection: { refuse: '1s' } } } ] }"
-expect_exit 56 "$url/v1/subscriber" -H "$bearer" -d a=b
-expect_exit 7 "$url/v1/subscriber" -H "$bearer" -d a=b
-expect_exit 0 --retry 50 --retry-connrefused --retry-delay 1 "$url/__pushsim/health"
 profile "{ rules: [ { then: { wire: { bothLengths: true } } } ] }"
 curl -s -D - -o /dev/null "$url/v1/subscriber" -H "$bearer" -d a=b | grep -ci '^content-length\|^transfer-encoding' \
   | grep -x >/dev/null 2 || fail "bothLengths carries both headers"
@@ -110,6 +106,12 @@ curl -sf "$other/__pushsim/journal" >"$work/journal.json"
 echo "{ rules: [ { then: { status: 411 } } ] }" >"$work/q.json5"
 "$binary" profile explain "$work/q.json5" --journal "$work/journal.json" | grep >/dev/null 'each as the profile says' \
   || fail "explain --journal"
+# `refuse` runs on the clock, which here is the real one.
+curl -sf -X PUT "$other/__pushsim/profile" >/dev/null \
+  --data "{ rules: [ { when: { times: 1 }, then: { connection: { refuse: '1s' } } } ] }"
+expect_exit 56 "$other/v1/subscriber" -d a=b
+expect_exit 7 "$other/v1/subscriber" -d a=b
+expect_exit 0 --retry 50 --retry-connrefused --retry-delay 1 "$other/__pushsim/health"
 kill -TERM "$second"
 wait "$second"
 
