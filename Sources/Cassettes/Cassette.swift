@@ -1,3 +1,4 @@
+import PushSimSimulation
 import PushSimWebPush
 package import PushSimWire
 
@@ -198,6 +199,11 @@ package struct CassetteEntry: Sendable {
         package var receive: Int64
         /// From the first octet of the answer to the first of each chunk.
         package var chunks: [Int64] = []
+
+        /// What a time takes when it is played so many times faster.
+        static func scaled(_ time: Int64, _ speed: Double) -> Int64 {
+            Int64(min(Double(max(0, time)) / speed, Double(TimeText.longest)))
+        }
 
         package init(start: Int64, wait: Int64, receive: Int64) {
             self.start = start

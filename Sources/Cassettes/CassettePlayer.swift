@@ -123,7 +123,7 @@ package final class CassettePlayer: Player {
                         HeaderField($0.name, Template($0.value).filled(values))
                     }, body: delivery.body.octets,
                     plaintext: delivery.plaintext.map { Template($0, in: .json).filled(values) }, keys: keys[token],
-                    delay: settings.speed.map { Int64(Double(max(0, after)) / $0) } ?? 0))
+                    delay: settings.speed.map { CassetteEntry.Timing.scaled(after, $0) } ?? 0))
         }
         return found
     }

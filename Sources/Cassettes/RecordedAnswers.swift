@@ -59,7 +59,7 @@ struct RecordedAnswers: Sendable {
         case .failure(let failure):
             var answer = Self.failed(failure, bound, isOwn: isOwn[number], head)
             if let speed, let timing = entry.timing {
-                answer.script?.steps.insert(.wait(Int64(Double(timing.wait) / speed)), at: 0)
+                answer.script?.steps.insert(.wait(CassetteEntry.Timing.scaled(timing.wait, speed)), at: 0)
             }
             return answer
         }
@@ -163,7 +163,7 @@ struct ExactAnswer {
     /// The head after the time that the answer took, and the body's parts over the time that those took.
     func steps(_ timing: CassetteEntry.Timing?, speed: Double) -> [WireScript.Step] {
         guard let timing else { return [.bytes(bytes)] }
-        func scaled(_ time: Int64) -> Int64 { Int64(Double(time) / speed) }
+        func scaled(_ time: Int64) -> Int64 { CassetteEntry.Timing.scaled(time, speed) }
         var steps: [WireScript.Step] = [.wait(scaled(timing.wait)), .bytes(head)]
         guard sendsBody else { return steps }
         let pieces = parts(asRecorded: true)

@@ -1,7 +1,5 @@
 import PushSimWire
 
-func digitsValue(_ digits: [UInt8]) -> Int? { decimalDigits(digits) }
-
 /// A text in which `*` stands for any bytes.
 ///
 /// A class, since a rule that is passed by is not to cost a count of all its parts.
@@ -128,17 +126,28 @@ package struct PathPattern: Sendable {
         if !head.begins(path, prefix) { return false }
         let bytes = head.bytes[path.range]
         guard bytes.first == 47 else { return false }
-        return Self.match(wanted[...], bytes.dropFirst().split(separator: 47, omittingEmptySubsequences: false)[...])
+        return Self.match(wanted, bytes.dropFirst().split(separator: 47, omittingEmptySubsequences: false))
     }
 
-    private static func match(_ wanted: ArraySlice<Segment>, _ given: ArraySlice<ArraySlice<UInt8>>) -> Bool {
-        guard let first = wanted.first else { return given.isEmpty }
-        switch first {
-        case .any:
-            return (0...given.count).contains { match(wanted.dropFirst(), given.dropFirst($0)) }
-        case .text(let pattern):
-            guard let segment = given.first, pattern.matches(Array(segment)) else { return false }
-            return match(wanted.dropFirst(), given.dropFirst())
+    /// Of the stars that stand for any number of segments only the last needs to be tried again: what the earlier ones took
+    /// was the least that leads to it. So a path costs no more than its segments times the pattern's.
+    private static func match(_ wanted: [Segment], _ given: [ArraySlice<UInt8>]) -> Bool {
+        var (next, place) = (0, 0)
+        var star: (next: Int, place: Int)?
+        while place < given.count {
+            if next < wanted.count, case .any = wanted[next] {
+                next += 1
+                star = (next, place)
+            } else if next < wanted.count, case .text(let pattern) = wanted[next], pattern.matches(Array(given[place]))
+            {
+                (next, place) = (next + 1, place + 1)
+            } else if let last = star {
+                star = (last.next, last.place + 1)
+                (next, place) = (last.next, last.place + 1)
+            } else {
+                return false
+            }
         }
+        return wanted[next...].allSatisfy { $0 == .any }
     }
 }

@@ -1,5 +1,6 @@
 package import PushSimJSONText
 package import PushSimSimulation
+import PushSimWire
 
 /// A fault profile (contract faults.md): rules, read from top to bottom.
 package struct Profile: Sendable {
@@ -84,9 +85,6 @@ package struct Condition: Sendable {
     package init() {}
 
     var needsBody: Bool { per == .token || per == .subscriber }
-
-    /// Whether a quota stands in it, at any depth.
-    var countsWindows: Bool { quota != nil || (all + any + not).contains { $0.countsWindows } }
 }
 
 /// `calls`: `"3"`, `"1-3"`, `"4-"`, `"every 3"`, `"every 3 from 2"`, `"1,4,9"`.
@@ -150,7 +148,7 @@ package struct CallPattern: Hashable, Sendable {
     /// A number from 1.
     private static func number(_ digits: Substring.UTF8View) -> Int? {
         let trimmed = digits.reversed().drop { $0 == 32 }.reversed()
-        guard let value = digitsValue(Array(trimmed)), value > 0 else { return nil }
+        guard let value = decimalDigits(trimmed), value > 0 else { return nil }
         return value
     }
 }

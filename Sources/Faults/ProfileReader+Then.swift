@@ -131,7 +131,9 @@ extension ProfileReader {
             let isDate = fields["date"].flatMap { flag($0, "date") } ?? false
             return after.map { isDate ? .date($0) : .seconds($0) }
         }
-        if value.kind == .number, let seconds = value.double, seconds >= 0, seconds <= Double(1 << 31) {
+        if value.kind == .number, let seconds = value.double, seconds >= 0,
+            seconds <= Double(TimeText.longest / 1_000_000_000)
+        {
             return .seconds(Int64((seconds * 1_000_000_000).rounded()))
         }
         return duration(value, "retryAfter").map { .seconds($0) }

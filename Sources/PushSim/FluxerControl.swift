@@ -96,7 +96,8 @@ public struct SentPush: Hashable, Sendable {
     public let subscriber: String
     /// `webpush`, `apns`, `fcm` or `xmpp`.
     public let transport: String
-    /// `accepted`, `removed`, `retrying`, `rejected`, `invalid_keys`, `endpoint_rejected`, `dropped`, or `pending`.
+    /// `accepted`, `removed`, `retrying`, `gave_up`, `rejected`, `invalid_keys`, `endpoint_rejected`, `dropped`, or
+    /// `pending` while it is held back or under way.
     public let outcome: String
 
     static func list(_ answer: JSON) -> [SentPush] {

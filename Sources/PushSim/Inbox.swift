@@ -51,11 +51,12 @@ public struct Push: Sendable {
     let number: Int
     /// Of the scope, such as `d1`.
     public let id: String
-    /// `notify`, `cancel` or `chat` of NTM; `notification`, `clear` or `ring` of Fluxer; `message` of the push service.
+    /// `notify`, `cancel` or `chat` of NTM; `notification`, `clear` or `ring` of Fluxer; `message` of the push
+    /// service; `delivery` of a recording.
     public let kind: String
     /// `apns`, `xmpp`, `fcm` or `webpush`.
     public let transport: String
-    /// `ntm`, `fluxer` or `push`.
+    /// `ntm`, `fluxer`, `push`, or `recording` where a cassette is played.
     public let backend: String
     /// When it was accepted, on the simulation clock, in RFC 3339.
     public let time: String
@@ -116,7 +117,8 @@ public struct RecordedCall: Sendable, CustomStringConvertible {
     public let status: Int?
     /// What was answered, head and body as they went over the wire; empty where nothing was.
     public let answer: [UInt8]
-    /// How the exchange ended, such as `answered` or `clientLeft`; nil while it is open.
+    /// How the exchange ended: `kept`, `closed`, `reset`, `half-closed`, `stalled`, `client-left` or `cancelled`; nil while
+    /// it is open.
     public let ended: String?
     /// The rules of the profile that fired.
     public let rules: [String]

@@ -153,10 +153,7 @@ public final class PushSim: Sendable {
     /// Replaces the running profile, or with nil takes it away.
     /// - Throws: `PushSimError` with every mistake in the profile; the old one stays then.
     public func setProfile(_ profile: FaultProfile?, filePath: String = #filePath) throws {
-        let read = try profile?.read(from: filePath)
-        service.defaultScope.run { world in
-            world.decider = read.map { FaultEngine($0, now: world.clock.now) }
-        }
+        service.setProfile(try profile?.read(from: filePath), of: service.defaultScope)
     }
 
     /// Changes a named option.
@@ -261,7 +258,7 @@ public final class PushSim: Sendable {
             .filter { $0.attempt == nil && $0.call.place.route == nil && !$0.isStubbed }.map { RecordedCall($0) }
     }
 
-    /// Answers calls that no route of a backend owns, as a neighbour of the backends would.
+    /// Answers the calls that a matcher means, as a neighbour of the backends would; a stub goes before the backends.
     /// - Parameter answer: called for each such call, on the server's thread: it must not wait.
     public func stub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
         service.addStub(matcher, answer)

@@ -151,15 +151,16 @@ package final class Service: RequestHandler {
     package func scope(named name: [UInt8]) -> Scope? {
         if name == Self.defaultName { return defaultScope }
         guard !name.isEmpty, name.count <= 128, name.allSatisfy(Self.isPathSafe) else { return nil }
-        if let known = others.withLock({ $0[name] }) { return known }
-        let fresh = Self.makeScope(settings, places, route: name.text, seedName: name.text, home, heard)
-        let (base, profile) = (baseURL.withLock { $0 }, currentProfile.withLock { $0 })
-        if let profile { fresh.run { $0.decider = FaultEngine(profile, now: $0.clock.now) } }
-        fresh.run { $0.baseURL = "\(base)/__scope/\(name.text)" }
         return others.withLock { scopes in
-            let scope = scopes[name] ?? fresh
-            scopes[name] = scope
-            return scope
+            if let known = scopes[name] { return known }
+            // Read under this lock: a profile that is loaded meanwhile finds the scope, or is found here.
+            var own = settings
+            own.profile = currentProfile.withLock { $0 }
+            let fresh = Self.makeScope(own, places, route: name.text, seedName: name.text, home, heard)
+            let base = baseURL.withLock { $0 }
+            fresh.run { $0.baseURL = "\(base)/__scope/\(name.text)" }
+            scopes[name] = fresh
+            return fresh
         }
     }
 
@@ -201,7 +202,8 @@ package final class Service: RequestHandler {
     private func wantsBody(_ entry: JournalEntry, _ world: inout World) -> Bool {
         if let decision = entry.decision { return decision.actions.status == nil }
         let call = entry.call
-        if world.player != nil { return true }
+        // A player and a stub answer by the whole.
+        if world.player != nil || hasStubs.load(ordering: .acquiring) { return true }
         if call.place.route == nil { return false }
         return state(call, world)?.refusesUnread(call, &world) != true
     }
@@ -251,7 +253,7 @@ package final class Service: RequestHandler {
     }
 
     func addStub(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
-        stubs.withLock { $0.append(Stub(matcher: matcher, answer: answer)) }
+        stubs.withLock { $0.append(Stub(matcher, answer)) }
         hasStubs.store(true, ordering: .releasing)
     }
 

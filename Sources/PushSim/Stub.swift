@@ -24,8 +24,13 @@ public struct StubAnswer: Sendable {
 
 /// Calls that a test answers itself.
 struct Stub: Sendable {
-    let matcher: CallMatcher
+    private let differences: @Sendable (Call) -> [String]
     let answer: @Sendable (RecordedCall) -> StubAnswer
 
-    func matches(_ call: Call) -> Bool { matcher.differences(call).isEmpty }
+    init(_ matcher: CallMatcher, _ answer: @escaping @Sendable (RecordedCall) -> StubAnswer) {
+        differences = matcher.differences
+        self.answer = answer
+    }
+
+    func matches(_ call: Call) -> Bool { differences(call).isEmpty }
 }

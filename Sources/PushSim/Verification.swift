@@ -57,7 +57,7 @@ public struct CallMatcher: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What of a call is not as asked, for each call in turn.
-    var differences: (Call) -> [String] {
+    var differences: @Sendable (Call) -> [String] {
         switch kind {
         case .line(let method, let path):
             return { call in

@@ -74,6 +74,7 @@ package final class Delivery: @unchecked Sendable {
         copy.timeToLive = timeToLive
         copy.rules = rules
         copy.fault = fault
+        copy.decided = decided
         return copy
     }
 

@@ -68,6 +68,8 @@ package struct DeliveryActions: Sendable {
     /// Nanoseconds after the time to live has run out.
     package var late: Int64?
     package var reorder: Int?
+    /// By whose rule it is shuffled.
+    package private(set) var reorderRule: String?
     package var headers: [HeaderChange] = []
     /// What is wrong with the sender's identification, by the id of its row.
     package var vapid: String?
@@ -108,7 +110,7 @@ package struct DeliveryActions: Sendable {
         if duplicate == nil { (duplicate, isFresh) = (later.duplicate, later.isFresh) }
         hold = hold ?? later.hold
         late = late ?? later.late
-        reorder = reorder ?? later.reorder
+        if reorder == nil, later.reorder != nil { (reorder, reorderRule) = (later.reorder, chance.rule) }
         vapid = vapid ?? later.vapid
         connection = connection ?? later.connection
         if wire == nil, later.wire != nil { (wire, wireChance) = (later.wire, chance) }

@@ -41,10 +41,16 @@ package struct Inboxes: Sendable {
 
     package init() {}
 
-    /// Deliveries of one inbox after that of the given number, oldest first, and how many fell out.
+    /// Deliveries of one inbox that came after that of the given number, oldest first, and how many fell out. One that has
+    /// fallen out itself counts as having come in the order of the numbers.
     package func deliveries(_ key: InboxKey, after id: Int = 0) -> (deliveries: [Delivery], evicted: Int) {
         guard let box = boxes[key] else { return ([], 0) }
-        return (id == 0 ? box.deliveries : box.deliveries.filter { $0.id > id }, box.evicted)
+        if id == 0 { return (box.deliveries, box.evicted) }
+        // Who asks has most often seen all but the last.
+        if let place = box.deliveries.lastIndex(where: { $0.id == id }) {
+            return (Array(box.deliveries[(place + 1)...]), box.evicted)
+        }
+        return (box.deliveries.filter { $0.id > id }, box.evicted)
     }
 
     /// All deliveries of the scope, oldest first.

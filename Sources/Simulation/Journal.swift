@@ -43,7 +43,7 @@ package final class JournalEntry: @unchecked Sendable {
         call = .none
         self.attempt = attempt
         status = attempt.status
-        size = 400
+        size = 80 + attempt.delivery.size
     }
 
     fileprivate var copy: JournalEntry {

@@ -45,7 +45,7 @@ package struct Parcel: Sendable {
     package let delivery: Delivery
     package let destination: Destination
     package let retries: RetryPlan
-    /// Makes headers, body and dictionary. Runs on the home loop, without the lock; false where the keys are no keys.
+    /// Makes headers, body and dictionary. Runs without the lock, on the home loop or, where it is slow, beside it; false where the keys are no keys.
     package let make: @Sendable (Delivery, Shaping) -> Bool
     /// Whether making it takes so long that it is not for the loop.
     package var isSlow: @Sendable (Shaping) -> Bool = { _ in false }
@@ -56,7 +56,7 @@ package struct Parcel: Sendable {
     var generation = 0
     /// When the first attempt began, on the scope's clock.
     var begun: Int64 = 0
-    /// When the running attempt was decided on.
+    /// When what is to become of the running attempt was decided.
     var decidedAt: Int64 = 0
 
     package init(
@@ -159,7 +159,6 @@ extension World {
 
     private mutating func dispatch(_ parcel: Parcel) {
         var parcel = parcel
-        parcel.begun = clock.now
         parcel.generation = generation
         parcel.decidedAt = clock.now
         guard let decision = decide(parcel.delivery, isRetry: false) else { return send(parcel) }
@@ -168,9 +167,9 @@ extension World {
         parcel.delivery.fault =
             actions.record?.id ?? actions.ring?.rawValue ?? (actions.changesContent ? decision.rules.first : nil)
         parcel.shaping.actions = actions
-        states.first { $0.backendName == parcel.delivery.backend }?.prepare(parcel.delivery, actions, &self)
+        state(of: parcel.delivery)?.prepare(parcel.delivery, actions, &self)
         if actions.drop { return finish(parcel, .dropped, status: nil, failure: nil) }
-        if let count = actions.reorder, let rule = decision.rules.first {
+        if let count = actions.reorder, let rule = actions.reorderRule {
             return shuffle(parcel, count, rule)
         }
         release(parcel)
@@ -185,7 +184,6 @@ extension World {
                 each = Parcel(
                     parcel.delivery.again(id: reserveDelivery()), to: parcel.destination, retries: parcel.retries,
                     make: parcel.make)
-                each.begun = parcel.begun
                 each.decidedAt = parcel.decidedAt
                 each.isSlow = parcel.isSlow
                 each.generation = parcel.generation
@@ -241,8 +239,8 @@ extension World {
         after { $0.pump() }
     }
 
-    func mayReach(_ delivery: Delivery) -> Bool {
-        states.first { $0.backendName == delivery.backend }?.mayReach(delivery) ?? true
+    func state(of delivery: Delivery) -> (any BackendState)? {
+        states.first { $0.backendName == delivery.backend }
     }
 
     /// Notes how an attempt ended.
@@ -261,8 +259,6 @@ extension World {
             for telling in inboxes.add(delivery) { after { _ in telling() } }
             happened(.delivery) { delivery.json }
         }
-        if outcome == .removed, let state = states.first(where: { $0.backendName == delivery.backend }) {
-            state.registrationGone(delivery, &self)
-        }
+        if outcome == .removed { state(of: delivery)?.registrationGone(delivery, &self) }
     }
 }

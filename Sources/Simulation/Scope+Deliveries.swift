@@ -77,8 +77,12 @@ extension Scope {
     private func attempt(_ parcel: Parcel) {
         var parcel = parcel
         let delivery = parcel.delivery
+        // A reset forgets what is under way.
+        guard run({ $0.generation == parcel.generation }) else { return settled() }
         if case .refused(let outcome) = parcel.destination { return settle(parcel, outcome) }
-        if !parcel.isFirst || parcel.shaping.actions.keepsBack, !run({ $0.mayReach(delivery) }) {
+        if !parcel.isFirst || parcel.shaping.actions.keepsBack,
+            run({ $0.state(of: delivery)?.mayReach(delivery) == false })
+        {
             return settle(parcel, .dropped, failure: "the registration or subscription has ended")
         }
         if !parcel.isMade {
@@ -88,8 +92,7 @@ extension Scope {
         }
         let isFirst = parcel.isFirst
         parcel.isFirst = false
-        if !isFirst { parcel.decidedAt = now }
-        let (answer, faults) = run { world -> (DeliveryActions.Answer?, DeliveryActions) in
+        let (begun, faults) = run { world -> (Int64, DeliveryActions) in
             delivery.attempts += 1
             var actions =
                 isFirst
@@ -97,9 +100,10 @@ extension Scope {
             if let framing = parcel.shaping.actions.headerWire {
                 actions.wire = actions.wire?.framed(as: framing) ?? framing
             }
-            return (actions.answer, actions)
+            return (world.clock.now, actions)
         }
-        if let answer {
+        if isFirst { parcel.begun = begun } else { parcel.decidedAt = begun }
+        if let answer = faults.answer {
             return judge(parcel, answer.status, reason: answer.reason, retryAfter: answer.retryAfter)
         }
         guard case .post(let endpoint) = parcel.destination else { return capture(parcel, faults) }
@@ -161,7 +165,8 @@ extension Scope {
     private func retryAfter(_ response: Response) -> Int64? {
         guard let text = response.fields.first("retry-after") else { return nil }
         if let seconds = decimalDigits(text) { return Int64(min(seconds, 1 << 31)) * 1_000_000_000 }
-        return HTTPDate.parse(text).map { max(0, $0 - now.floorDivided(by: 1_000_000_000)) * 1_000_000_000 }
+        let second = now.floorDivided(by: 1_000_000_000)
+        return HTTPDate.parse(text).map { min(max(0, $0 - second), 1 << 31) * 1_000_000_000 }
     }
 
     /// What goes over the delivery's own connection where that is a fault.
@@ -181,7 +186,7 @@ extension Scope {
     private func judge(_ parcel: Parcel, _ status: Int, reason: String?, retryAfter: Int64?) {
         let delivery = parcel.delivery
         let verdict = run { world in
-            world.states.first { $0.backendName == delivery.backend }?.judge(delivery, status, reason) ?? .accepted
+            world.state(of: delivery)?.judge(delivery, status, reason) ?? .accepted
         }
         switch verdict {
         case .accepted: settle(parcel, .accepted, status: status)
@@ -217,7 +222,7 @@ extension Scope {
         guard name.utf8.first == 100, let id = decimalDigits(name.utf8.dropFirst()) else { return false }
         return run { world in
             guard let delivery = world.inboxes.delivery(id) else { return false }
-            world.states.first { $0.backendName == delivery.backend }?.reported(delivery, did, &world)
+            world.state(of: delivery)?.reported(delivery, did, &world)
             return true
         }
     }

@@ -16,8 +16,8 @@ package final class Scope: ScriptClock {
     private let alarm: Mutex<Alarm>
 
     private struct Alarm {
-        /// The simulation deadline that the loop's timer stands for.
-        var deadline: Int64 = .max
+        /// When the loop's timer is due, on the monotonic clock: the scope's own may have moved since it was set.
+        var due: Int64 = .max
         var timer: UInt64?
         var patience: UInt64?
     }
@@ -68,7 +68,11 @@ package final class Scope: ScriptClock {
 
     /// Calls `action` when the clock is `nanoseconds` further. The action must lead to `settled`, once.
     package func wait(_ nanoseconds: Int64, _ due: @escaping @Sendable () -> Void) -> UInt64 {
-        let id = run { world in world.timers.insert(world.clock.now + nanoseconds, due) }
+        let id = run { world in
+            // What is due after the clock's end is never due.
+            let (deadline, isTooLate) = world.clock.now.addingReportingOverflow(nanoseconds)
+            return world.timers.insert(isTooLate ? .max : deadline, due)
+        }
         setAlarm()
         return id
     }
@@ -121,9 +125,12 @@ package final class Scope: ScriptClock {
             }
             switch action {
             case .rest: return
-            case .perform(let due): due()
+            case .perform(let due):
+                endPatience()
+                due()
             case .waitForFlights: return setPatience()
             case .finish(let done):
+                endPatience()
                 done()
                 setAlarm()
             }
@@ -156,19 +163,30 @@ package final class Scope: ScriptClock {
         }
     }
 
+    /// What it waited for has come.
+    private func endPatience() {
+        let timer = alarm.withLock { alarm in
+            defer { alarm.patience = nil }
+            return alarm.patience
+        }
+        if let timer { home.cancel(timer) }
+    }
+
     /// Sees to it that the loop wakes at the next deadline of a real clock.
     package func setAlarm() {
-        let next: (deadline: Int64, now: Int64)? = run { world in
+        let wait: Int64? = run { world in
             guard world.clock.mode == .real, let deadline = world.timers.earliest else { return nil }
-            return (deadline, world.clock.now)
+            return max(0, deadline - world.clock.now)
         }
-        guard let next, alarm.withLock({ $0.deadline > next.deadline }) else { return }
+        guard let wait else { return }
+        let (due, isTooLate) = pushsim_monotonic_clock().addingReportingOverflow(wait)
+        guard !isTooLate, alarm.withLock({ $0.due > due }) else { return }
         home.execute { [self] in
-            let timer = home.schedule(at: pushsim_monotonic_clock() + next.deadline - next.now) { [weak self] in
-                self?.rang()
-            }
+            // Meanwhile another may have set an earlier one. Only the home loop sets it.
+            guard alarm.withLock({ $0.due > due }) else { return }
+            let timer = home.schedule(at: due) { [weak self] in self?.rang() }
             let old = alarm.withLock { alarm in
-                defer { (alarm.deadline, alarm.timer) = (next.deadline, timer) }
+                defer { (alarm.due, alarm.timer) = (due, timer) }
                 return alarm.timer
             }
             if let old { home.cancel(old) }
@@ -176,7 +194,7 @@ package final class Scope: ScriptClock {
     }
 
     private func rang() {
-        alarm.withLock { ($0.deadline, $0.timer) = (.max, nil) }
+        alarm.withLock { ($0.due, $0.timer) = (.max, nil) }
         while true {
             let due: (@Sendable () -> Void)? = run { world in
                 guard world.clock.mode == .real, !world.flights.isStepping else { return nil }

@@ -87,7 +87,9 @@ package enum TimeText {
         var total = whole * factor
         if parts.count == 2 {
             guard parts[1].count <= 9, let fraction = decimalDigits(parts[1]) else { return nil }
-            total += Int64(fraction) * factor / power(parts[1].count)
+            // The product of the two may be wider than what comes of it.
+            let product = factor.multipliedFullWidth(by: Int64(fraction))
+            total += power(parts[1].count).dividingFullWidth(product).quotient
         }
         return total
     }

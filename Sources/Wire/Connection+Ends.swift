@@ -7,7 +7,11 @@ extension Connection {
         inputEnded = true
         switch state {
         case .reading:
-            if output.isEmpty { lost() } else { finishWriting() }
+            if output.isEmpty { return lost() }
+            // The rest of an announced request does not come.
+            if let announced { end(announced, .clientLeft) }
+            announced = nil
+            finishWriting()
         case .waiting:
             want([])
         case .streaming: lost()

@@ -134,6 +134,8 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
             isConnected = true
         }
         if readiness.contains(.writable), pace == nil { write() }
+        // What was sent may have been the end.
+        guard done != nil else { return }
         if readiness.contains(.readable) || readiness.contains(.broken) { read() }
     }
 

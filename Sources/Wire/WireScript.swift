@@ -49,12 +49,6 @@ package struct WireScript: Sendable {
             if case .bytes(let more) = step { bytes += more }
         }
     }
-
-    package var byteCount: Int {
-        steps.reduce(0) { sum, step in
-            if case .bytes(let bytes) = step { sum + bytes.count } else { sum }
-        }
-    }
 }
 
 /// The clock that a script's waits run on.

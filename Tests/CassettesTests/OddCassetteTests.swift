@@ -113,6 +113,22 @@ struct OddCassetteTests {
         await sim.stop()
     }
 
+    @Test("A speed that no clock could play waits until the clock ends, and breaks nothing", arguments: [1e-300, 1e-9])
+    func slow(_ speed: Double) async throws {
+        var playback = Playback()
+        playback.speed = speed
+        let sim = try await replay(
+            #"""
+            {"log":{"entries":[{"startedDateTime":"2026-01-01T00:00:00Z","timings":{"wait":500,"receive":500},
+              "request":{"method":"GET","url":"https://a.example/p"},"response":{"status":200,"content":{"text":"a"}}}]}}
+            """#, playback: playback)
+        let client = try RawClient(port: sim.url.port ?? 0)
+        try await client.send("GET /p HTTP/1.1\r\nHost: a\r\n\r\n")
+        try await eventually { sim.journal.count == 1 }
+        #expect(try await call(port: sim.url.port ?? 0, "GET", "/__pushsim/health").status == 200)
+        await sim.stop()
+    }
+
     @Test("A client that waits for 100 Continue is told to go on, and its body is matched")
     func expectation() async throws {
         let sim = try await replay(

@@ -32,6 +32,66 @@ struct FluxerRetryTests {
         await upstream.stop()
     }
 
+    @Test("Retry-After in a far year is no time at which anything could be sent again")
+    func farRetryAfter() async throws {
+        let sim = PushSim.current
+        let far = [HeaderField("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")]
+        let upstream = try await Upstream.start([.status(201, far), .status(503, far)])
+        try sim.route("push.example.org", to: try #require(URL(string: "http://127.0.0.1:\(upstream.port)")))
+        try sim.setOption("fluxer.retryAfter", to: "honoured")
+        _ = try await sim.register("android_unified_push", endpoint, keys)
+        #expect(try await sim.fluxer.notify(channel: "1", title: "a", body: "b").map(\.outcome) == ["accepted"])
+        #expect(try await sim.fluxer.notify(channel: "1", title: "a", body: "b").map(\.outcome) == ["gave_up"])
+        await upstream.stop()
+    }
+
+    @Test("What is under way at a reset is not tried again in the new run")
+    func resetForgets() async throws {
+        let sim = PushSim.current
+        let upstream = try await Upstream.start([.hang, .status(201, [])])
+        try sim.route("push.example.org", to: try #require(URL(string: "http://127.0.0.1:\(upstream.port)")))
+        sim.setDeliveryLimits(connect: .milliseconds(200), whole: .milliseconds(200))
+        _ = try await sim.register("android_unified_push", endpoint, keys)
+        async let sent = sim.fluxer.notify(channel: "1", title: "a", body: "b")
+        try await eventually { upstream.received.count == 1 }
+        sim.reset()
+        _ = try await sent
+        // The hanging one has failed by then, and would come again after 200 ms of the clock.
+        _ = try await sim.register("android_unified_push", "https://push.example.org/device/2", keys)
+        #expect(try await sim.fluxer.notify(channel: "1", title: "c", body: "d").map(\.outcome) == ["accepted"])
+        await sim.advance(by: .seconds(100))
+        #expect(upstream.received.map { $0.head.text($0.head.path) } == ["/device/1", "/device/2"])
+        await upstream.stop()
+    }
+
+    @Test("The time for retries begins with the first attempt, not while the push is held back")
+    func heldThenRetried() async throws {
+        let sim = PushSim.current
+        try sim.setProfile(
+            .json5(
+                "{ rules: [ { on: { side: 'delivery' }, when: { calls: '1' }, then: { hold: '5m', answer: { status: 503 } } } ] }"
+            ))
+        _ = try await sim.register("android_unified_push", endpoint, keys)
+        _ = try await sim.fluxer.notify(channel: "1", title: "a", body: "b")
+        await sim.advance(by: .seconds(301))
+        #expect(try await sim.attempts() == ["00:05:00 retrying 503", "00:05:00.200 accepted "])
+    }
+
+    @Test("next(after:) goes by what came later, whatever its number")
+    func inOrderOfArrival() async throws {
+        let sim = PushSim.current
+        try sim.setProfile(
+            .json5(
+                "{ rules: [ { on: { side: 'delivery' }, when: { calls: '1' }, then: { hold: '5s' } } ] }"))
+        let device = try sim.device(.androidUnifiedPush)
+        try await device.register()
+        for number in 1...2 { try await sim.fluxer.notify(channel: "1", title: "t", body: "\(number)") }
+        let first = try await device.inbox.next()
+        #expect(first.id == "d2")
+        await sim.advance(by: .seconds(5))
+        #expect(try await device.inbox.next(after: first).id == "d1")
+    }
+
     @Test("A refused connection is retried like a busy one")
     func refused() async throws {
         let sim = PushSim.current

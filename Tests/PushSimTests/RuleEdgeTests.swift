@@ -114,6 +114,26 @@ struct RuleEdgeTests {
         #expect(try await raw("GET /a HTTP/1.1\r\nHost: a\r\n\r\n").close == .fin)
     }
 
+    @Test(
+        "** stands for any number of segments, wherever and however often",
+        arguments: [
+            ("/**", "/", true), ("/a/**", "/a", true), ("/a/**/b", "/a/b", true), ("/a/**/b", "/a/x/y/b", true),
+            ("/**/a/**/b", "/x/a/a/y/b", true), ("/**/a/**/b", "/x/b/a", false), ("/a/**/b/**", "/a/c", false),
+            ("/**/a*/**", "/x/ab", true), ("/a/**/b", "/a/b/c", false),
+        ])
+    func stars(_ pattern: String, _ path: String, _ holds: Bool) async throws {
+        try load("{ on: { path: '\(pattern)' }, then: { status: 299 } }")
+        #expect(try await call(port: port, "GET", path).status == (holds ? 299 : 404))
+    }
+
+    @Test("A path made to be matched in all ways is matched in one")
+    func manySegments() async throws {
+        try load("{ on: { path: '/**/a/**/a/**/a/**/b' }, then: { status: 299 } }")
+        let path = String(repeating: "/a", count: 20_000)
+        #expect(try await call(port: port, "GET", path).status == 404)
+        #expect(try await call(port: port, "GET", path + "/b").status == 299)
+    }
+
     @Test("A Date of the profile's own is the only one; framing is not said by headers but by wire")
     func ownHeaders() async throws {
         try load("{ on: { path: '/a' }, then: { status: 200, headers: { Date: 'x' }, body: 'hello' } }")

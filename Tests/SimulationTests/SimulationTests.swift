@@ -34,8 +34,11 @@ struct SimulationTests {
 
     @Test(
         "Durations have a unit",
-        arguments: [("500ms", 500_000_000), ("1.5m", 90_000_000_000), ("0s", 0), ("2d", 172_800_000_000_000)]
-            as [(String, Int64)])
+        arguments: [
+            ("500ms", 500_000_000), ("1.5m", 90_000_000_000), ("0s", 0), ("2d", 172_800_000_000_000),
+            ("1.999999999m", 119_999_999_940), ("1.999999999h", 7_199_999_996_400), ("1.5d", 129_600_000_000_000),
+            ("0.000000001d", 86_400), ("0.5ns", 0), ("1.999999999ms", 1_999_999),
+        ] as [(String, Int64)])
     func durations(_ text: String, _ nanoseconds: Int64) { #expect(TimeText.duration(text) == nanoseconds) }
 
     @Test("Refuses what is no duration", arguments: ["", "5", "s", "-1s", "+1s", "1 s", "1e3s", "1..5s", "999999999d"])
