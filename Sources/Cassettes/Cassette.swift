@@ -256,11 +256,17 @@ package struct CassetteEntry: Sendable {
         }
     }
 
+    /// Of the body, in lower case.
+    var mediaType: String { (headers.first("content-type") ?? mimeType ?? []).map(Byte.lowercased).text }
+
     /// One line, for people.
     package var line: String { "\(method.text) \(url.target.text)" }
 }
 
 extension CassetteEntry.Answer {
+    /// Of the body, in lower case.
+    var mediaType: String { (headers.first("content-type") ?? mimeType ?? []).map(Byte.lowercased).text }
+
     package var isChunked: Bool {
         headers.first("transfer-encoding").map { $0.map(Byte.lowercased).text.contains("chunked") } ?? false
     }

@@ -23,6 +23,17 @@ package enum Percent {
     }
 
     /// The pairs of a query or form body, in order; nil where an escape is bad.
+    /// The same, where a part whose escapes are bad stands for itself.
+    package static func lenientForm(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])] {
+        Array(bytes).split(separator: 38).map { part in
+            let equals = part.firstIndex(of: 61) ?? part.endIndex
+            let (name, value) = (part[..<equals], part[min(equals + 1, part.endIndex)...])
+            return (
+                decode(name, plusIsSpace: true) ?? Array(name), decode(value, plusIsSpace: true) ?? Array(value)
+            )
+        }
+    }
+
     package static func form(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])]? {
         var pairs: [(name: [UInt8], value: [UInt8])] = []
         for part in Array(bytes).split(separator: 38) {

@@ -73,6 +73,82 @@ struct SecretPlacesTests {
         #expect(!(try written([made])).contains(secret))
     }
 
+    @Test(
+        "A short secret goes where its name says so, whatever stands around it",
+        arguments: [
+            ("multipart", "letmein"), ("multipart pin", "123456"), ("xml", "letmein"), ("cut json", "123456"),
+            ("location", "987654"), ("escaped location", "98 654"), ("cookie quotes", "letmein"),
+            ("bad escape", "letmein"),
+            ("bad form", "letmein"), ("mime type", "letmein"), ("reason", "bob@example.com"),
+            ("interim", "bob@example.com"), ("json in text", "letmein"),
+        ])
+    func short(_ place: String, _ secret: String) throws {
+        var made = try entry("/")
+        let form = "application/x-www-form-urlencoded"
+        switch place {
+        case "multipart", "multipart pin":
+            let name = place == "multipart" ? "password" : "otp"
+            made = try entry(
+                "/", [("Content-Type", "multipart/form-data; boundary=q")],
+                "--q\r\nContent-Disposition: form-data; name=\(name)\r\n\r\n\(secret)\r\n--q--\r\n")
+        case "xml": made = try entry("/", answer: "<a><password> \(secret) </password></a>")
+        case "cut json": made = try entry("/", answer: #"{"otp":"\#(secret)","a":"b"#)
+        case "location": made = try entry("/", answerHeaders: [("Location", "https://a.example/cb?code=\(secret)")])
+        case "escaped location": made = try entry("/", answerHeaders: [("Location", "/cb?code=98%20654&x=98%20654")])
+        case "cookie quotes": made = try entry("/", [("Cookie", "s=\"\(secret)\"; t=1")])
+        case "bad escape": made = try entry("/?password=\(secret)&pct=100%")
+        case "bad form": made = try entry("/", [("Content-Type", form)], "password=\(secret)&pct=100%")
+        case "mime type":
+            made = try entry("/", [], "password=\(secret)&a=b")
+            made.mimeType = Array(form.utf8)
+        case "reason": made.answer?.statusText = Array("Not \(secret)".utf8)
+        case "interim":
+            made.answer?.interim = [.init(status: 103, statusText: Array("For \(secret)".utf8), headers: [])]
+        default: made = try entry("/", answer: "log: {\"password\": \"\(secret)\"}")
+        }
+        let text = try CassetteRedaction().files(Cassette(name: "t", entries: [made]), name: "t").har.text
+        #expect(!text.contains(secret) && text.contains("{{"), "\(text)")
+    }
+
+    @Test("How long a cookie holds is none of its secret")
+    func cookieAttributes() throws {
+        let made = try entry(
+            "/", answerHeaders: [("Set-Cookie", "ab=0"), ("Set-Cookie", "sid=abcdefghij; Max-Age=0; Path=/")])
+        let text = try written([made])
+        #expect(text.contains("; Max-Age=0; Path=/") && !text.contains("abcdefghij"))
+    }
+
+    @Test("What other tools say in timings and cache is searched; a file that cannot be read again is not written")
+    func foreignMembers() throws {
+        func read(_ timings: String, _ more: String) throws -> Cassette {
+            let text = #"""
+                {"log":{"entries":[{"timings":\#(timings),\#(more)"request":{"method":"GET","url":"https://a.example/",
+                  "headers":[{"name":"Authorization","value":"Bearer PLANTEDSECRET"}]},
+                  "response":{"status":200,"content":{"text":"a"}}}]}}
+                """#
+            return try HARReader.read(Array(text.utf8), name: "t")
+        }
+        let noted = try CassetteRedaction().files(read(#"{"wait":1,"_note":"xPLANTEDSECRETx"}"#, ""), name: "t").har
+            .text
+        #expect(noted.contains("_note") && !noted.contains("PLANTEDSECRET"))
+        // The names of members are not redacted, only searched.
+        #expect(throws: CassetteError.self) {
+            try CassetteRedaction().files(read(#"{"wait":1,"_PLANTEDSECRET":1}"#, ""), name: "t")
+        }
+        // In a HAR of its own a bare entry stands deeper than it did.
+        let deep = String(repeating: "[", count: 509) + String(repeating: "]", count: 509)
+        let bare = #"[{"request":{"url":"https://a.example/"},"response":{"status":200},"_deep":\#(deep)}]"#
+        #expect(throws: CassetteError.self) {
+            try CassetteRedaction().files(HARReader.read(Array(bare.utf8), name: "t"), name: "t")
+        }
+    }
+
+    @Test("A text full of equals signs is read in one pass")
+    func equals() throws {
+        let text = String(repeating: "a=1|", count: 15_000)
+        #expect(try written([try entry("/", answer: text)]).contains("a=1|a=1|"))
+    }
+
     @Test("User info is no address, and what remains of its URL is one")
     func userInfo() throws {
         let text = try written([try entry("/", answerHeaders: [("Location", "https://bob:secretpw@h.example/x")])])

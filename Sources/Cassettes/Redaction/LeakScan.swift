@@ -18,8 +18,14 @@ struct LeakScan {
 
     /// - Throws: where a secret stands, without saying it.
     func check(_ files: CassetteFiles, _ name: String) throws(CassetteError) {
-        if let document = try? JSONDocument(files.har), let found = first(in: document.root, isOurs: true) {
-            let (match, value) = found
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument(files.har)
+        } catch {
+            throw CassetteError(
+                "\(name) could not be read again, so that nobody knows what would stand in it: \(error.message)")
+        }
+        if let (match, value) = first(in: document.root, in: "") {
             let offset = value.offset + match.range.lowerBound
             throw CassetteError(refusal(match, "\(name), at \(Self.place(offset, files.har))"))
         }
@@ -31,38 +37,42 @@ struct LeakScan {
     }
 
     /// The first text that holds a secret. What the format itself says is none of the recording.
-    /// - Parameter isOurs: whether member names are those of the format.
-    private func first(in value: JSONValue, isOurs: Bool) -> (SecretSearch.Match, JSONValue)? {
+    /// - Parameter parent: the format's member whose value, or an element of whose value, this is; nil in what others say.
+    private func first(in value: JSONValue, in parent: String?) -> (SecretSearch.Match, JSONValue)? {
         switch value.kind {
         case .object:
             for member in value.members {
-                let isKnown = isOurs && Self.members.contains(member.name)
-                if isKnown, Self.constant.contains(member.name) { continue }
+                let isKnown = parent != nil && Self.members.contains(member.name)
+                if let parent, Self.constant[parent]?.contains(member.name) == true { continue }
                 if !isKnown, let match = search.matches(Array(member.key.source)).first { return (match, member.key) }
-                if let found = first(in: member.value, isOurs: isKnown) { return found }
+                if let found = first(in: member.value, in: isKnown ? member.name : nil) { return found }
             }
         case .array:
-            for element in value.elements { if let found = first(in: element, isOurs: isOurs) { return found } }
+            for element in value.elements { if let found = first(in: element, in: parent) { return found } }
         case .string: return search.matches(Array(value.source)).first.map { ($0, value) }
         // The numbers of the format are sizes and times; those of others may be anything.
-        case .number: if !isOurs { return search.matches(Array(value.source)).first.map { ($0, value) } }
+        case .number: if parent == nil { return search.matches(Array(value.source)).first.map { ($0, value) } }
         default: break
         }
         return nil
     }
 
-    /// Whose values are the format's own too.
-    private static let constant: Set<String> = [
-        "version", "creator", "startedDateTime", "time", "timings", "cache", "httpVersion", "encoding", "normalise",
-        "format", "digest", "imported", "recordedAt", "direction", "failure", "notCaptured",
+    /// By the member that holds them: whose values are the format's own too.
+    private static let constant: [String: Set<String>] = [
+        "log": ["version", "creator"],
+        "_pushsim": [
+            "format", "recordedAt", "imported", "normalise", "digest", "direction", "failure", "notCaptured",
+        ],
+        "entries": ["startedDateTime", "time"], "request": ["httpVersion"], "response": ["httpVersion"],
+        "content": ["encoding"], "postData": ["encoding"],
     ]
-    private static let members: Set<String> = constant.union([
+    private static let members: Set<String> = [
         "log", "_pushsim", "redact", "match", "entries", "request", "response", "method", "url", "_url64", "cookies",
         "headers", "queryString", "postData", "headersSize", "bodySize", "mimeType", "text", "_file", "status",
         "statusText", "_statusText64", "content", "size", "redirectURL", "name", "value", "_value64", "_error",
-        "chunks", "chunkTimes", "unknown",
-        "encodedBody", "trailers", "interim", "plaintext", "plaintext64", "declared",
-    ])
+        "chunks", "chunkTimes", "unknown", "encodedBody", "trailers", "interim", "plaintext", "plaintext64", "declared",
+        "cache", "timings", "send", "wait", "receive", "path", "query", "body", "ignoreQuery", "ignoreJSON",
+    ]
 
     private func refusal(_ match: SecretSearch.Match, _ place: String) -> String {
         "a secret (\(secrets.all[match.secret].kind)) would stand in \(place), where redaction does not reach: "

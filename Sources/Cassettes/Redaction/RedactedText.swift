@@ -49,7 +49,7 @@ struct RedactedEntry: Sendable {
     var plaintext: RedactedText?
     var answerHeaders: [RedactedText] = []
     var trailers: [RedactedText] = []
-    var interim: [[RedactedText]] = []
+    var interim: [(statusText: RedactedText, headers: [RedactedText])] = []
     var answerBody = RedactedText()
     var statusText: RedactedText?
     var unknown: [UnknownMembers.Place: RedactedText] = [:]
@@ -67,8 +67,9 @@ struct RedactedEntry: Sendable {
         answer.statusText = statusText?.rendered(name)
         answer.headers = Self.filled(answer.headers, answerHeaders, name)
         answer.trailers = Self.filled(answer.trailers, trailers, name)
-        for (index, fields) in interim.enumerated() {
-            answer.interim[index].headers = Self.filled(answer.interim[index].headers, fields, name)
+        for (index, redacted) in interim.enumerated() {
+            answer.interim[index].statusText = redacted.statusText.rendered(name)
+            answer.interim[index].headers = Self.filled(answer.interim[index].headers, redacted.headers, name)
         }
         if case .bytes = answer.body { answer.body = .bytes(answerBody.rendered(name)) }
         // The coded octets hold what was taken out, and chunks were counted in them.

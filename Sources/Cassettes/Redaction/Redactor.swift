@@ -36,7 +36,7 @@ struct Redactor {
 
     private mutating func redact(_ entry: CassetteEntry) -> RedactedEntry {
         var out = RedactedEntry(source: entry)
-        out.plaintext = entry.plaintext.map { body($0, []) }
+        out.plaintext = entry.plaintext.map { body($0, "") }
         out.origin = text(DecodedText(entry.url.origin), .url)
         out.path = joined(entry.url.path, Byte.slash) { redactor, part in redactor.text(DecodedText(part), .url) }
         if let query = entry.url.query {
@@ -49,16 +49,18 @@ struct Redactor {
             out.query = nil
         }
         for place in UnknownMembers.Place.allCases {
-            if let text = entry.unknown[place] { out.unknown[place] = body(text, []) }
+            if let text = entry.unknown[place] { out.unknown[place] = body(text, "") }
         }
         out.headers = entry.headers.map { header($0) }
-        out.body = body(entry.body.octets, entry.headers)
+        out.body = body(entry.body.octets, entry.mediaType)
         guard let answer = entry.answer else { return out }
         out.statusText = answer.statusText.map { text(DecodedText($0), .raw) }
         out.answerHeaders = answer.headers.map { header($0) }
         out.trailers = answer.trailers.map { header($0) }
-        out.interim = answer.interim.map { interim in interim.headers.map { header($0) } }
-        out.answerBody = body(answer.body.octets, answer.headers)
+        out.interim = answer.interim.map { interim in
+            (text(DecodedText(interim.statusText), .raw), interim.headers.map { header($0) })
+        }
+        out.answerBody = body(answer.body.octets, answer.mediaType)
         return out
     }
 
@@ -81,15 +83,24 @@ struct Redactor {
         var out = text(DecodedText(Array(source[..<equals])), context)
         out.append([61])
         let name = Self.decoded(DecodedText(Array(source[..<equals])), context).bytes.trimmed
-        let isNamed = context == .raw || isSecret(name)
-        out.append(component(Array(source[(equals + 1)...]), context, isNamed: isNamed))
+        let value = Array(source[(equals + 1)...])
+        // The value of a cookie may stand in quotes.
+        let inner = context == .raw ? SecretShapes.unquoted(value) : value.indices
+        out.append(Array(value[..<inner.lowerBound]))
+        out.append(component(Array(value[inner]), context, isNamed: context == .raw || isSecret(name)))
+        out.append(Array(value[inner.upperBound...]))
         return out
     }
 
     private mutating func header(_ field: HeaderField) -> RedactedText {
         switch field.name.map(Byte.lowercased).text {
-        case "cookie", "set-cookie":
-            return joined(field.value, 59) { redactor, part in redactor.pair(part, .raw) }
+        case "cookie": return joined(field.value, 59) { redactor, part in redactor.pair(part, .raw) }
+        case "set-cookie":
+            // What follows the cookie says how long and where it holds.
+            let end = field.value.firstIndex(of: 59) ?? field.value.endIndex
+            var out = pair(Array(field.value[..<end]), .raw)
+            out.append(text(DecodedText(Array(field.value[end...])), .raw))
+            return out
         case "authorization", "proxy-authorization":
             guard let space = field.value.firstIndex(of: Byte.space) else {
                 return component(field.value, .raw, isNamed: true)
@@ -122,7 +133,7 @@ struct Redactor {
         return text(bare, context)
     }
 
-    private mutating func body(_ bytes: [UInt8], _ fields: [HeaderField]) -> RedactedText {
+    private mutating func body(_ bytes: [UInt8], _ mediaType: String) -> RedactedText {
         if bytes.isEmpty || secrets.all.isEmpty { return RedactedText(bytes) }
         if let document = try? JSONDocument(bytes), document.root.kind == .object || document.root.kind == .array {
             var out = RedactedText()
@@ -131,11 +142,22 @@ struct Redactor {
             out.append(Array(bytes[done...]))
             return out
         }
-        let type = (fields.first("content-type") ?? []).map(Byte.lowercased).text
-        if type.hasPrefix("application/x-www-form-urlencoded") {
+        if mediaType.hasPrefix("application/x-www-form-urlencoded") {
             return joined(bytes, 38) { redactor, part in redactor.pair(part, .form) }
         }
-        return text(DecodedText(bytes), .raw)
+        return mediaType.hasPrefix("multipart/") ? multipart(bytes) : text(DecodedText(bytes), .raw)
+    }
+
+    private mutating func multipart(_ bytes: [UInt8]) -> RedactedText {
+        var out = RedactedText()
+        var done = 0
+        for part in MultipartBody.parts(bytes) {
+            out.append(text(DecodedText(Array(bytes[done..<part.range.lowerBound])), .raw))
+            out.append(component(Array(bytes[part.range]), .raw, isNamed: isSecret(part.name)))
+            done = part.range.upperBound
+        }
+        out.append(text(DecodedText(Array(bytes[done...])), .raw))
+        return out
     }
 
     private mutating func json(
@@ -178,6 +200,18 @@ struct Redactor {
         }
     }
 
+    /// What names say is a secret, though it is too short to be looked for.
+    private func named(_ plain: DecodedText, _ hits: inout [Hit]) {
+        let members = SecretShapes.members(plain.bytes) { name, isQuery in
+            isSecret(name) || isQuery && SecretNames.query(name) != nil
+        }
+        for member in members {
+            guard let number = secrets.number(member.value) else { continue }
+            let place = plain.starts[member.range.lowerBound]..<plain.starts[member.range.upperBound]
+            hits.append(Hit(range: place, secret: number, codings: member.codings))
+        }
+    }
+
     private struct Hit {
         let range: Range<Int>
         let secret: Int
@@ -196,6 +230,7 @@ struct Redactor {
                 hits.append(Hit(range: place, secret: number, codings: []))
             }
         }
+        named(plain, &hits)
         if hits.isEmpty { return RedactedText(source.bytes) }
         hits.sort { left, right in
             if left.range.lowerBound != right.range.lowerBound {

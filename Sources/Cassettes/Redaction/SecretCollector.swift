@@ -8,6 +8,7 @@ struct SecretCollector {
     private(set) var secrets = Secrets()
     private let rules: [RedactionRule]
     private let expressions: [RuleExpression]
+    private let queryNames: [[UInt8]]
     private let redactsRoutingIDs: Bool
     /// Looks like an address and is none.
     private var routingIDs: Set<ByteKey> = []
@@ -15,6 +16,7 @@ struct SecretCollector {
     init(_ rules: [RedactionRule], redactsRoutingIDs: Bool) {
         self.rules = rules
         expressions = rules.compactMap(RuleExpression.init)
+        queryNames = rules.compactMap { if case .query(let name) = $0.place { name } else { nil } }
         self.redactsRoutingIDs = redactsRoutingIDs
     }
 
@@ -23,13 +25,17 @@ struct SecretCollector {
         for entry in entries {
             target(entry.url)
             headers(entry.headers)
-            body(entry.body.octets, entry.headers)
-            if let plaintext = entry.plaintext { body(plaintext, []) }
-            for place in UnknownMembers.Place.allCases { body(entry.unknown[place] ?? [], []) }
+            body(entry.body.octets, entry.mediaType)
+            if let plaintext = entry.plaintext { body(plaintext, "") }
+            for place in UnknownMembers.Place.allCases { body(entry.unknown[place] ?? [], "") }
             guard let answer = entry.answer else { continue }
-            for interim in answer.interim { headers(interim.headers) }
+            for interim in answer.interim {
+                text(interim.statusText)
+                headers(interim.headers)
+            }
+            text(answer.statusText ?? [])
             headers(answer.headers + answer.trailers)
-            body(answer.body.octets, answer.headers)
+            body(answer.body.octets, answer.mediaType)
         }
         for entry in entries where entry.isDelivery || Self.isPush(entry) { deliveryTarget(entry.url) }
         for entry in entries { device(entry) }
@@ -59,7 +65,7 @@ struct SecretCollector {
 
     private mutating func target(_ url: RecordedURL) {
         free(url.origin)
-        for pair in Percent.form(url.query ?? []) ?? [] {
+        for pair in Percent.lenientForm(url.query ?? []) {
             if let kind = SecretNames.query(pair.name) { secrets.add(pair.value, kind) }
             field(pair.name, pair.value) { rule in
                 if case .query(let name) = rule.place { name == pair.name } else { false }
@@ -97,12 +103,18 @@ struct SecretCollector {
         }
     }
 
+    private mutating func text(_ text: [UInt8]) {
+        free(text)
+        patterns(text)
+    }
+
     private mutating func cookie(_ pair: [UInt8]) {
         guard let equals = pair.firstIndex(of: 61) else {
             secrets.add(pair, "cookie")
             return
         }
-        secrets.add(Array(pair[(equals + 1)...]).filter { $0 != 34 }, "cookie")
+        let value = Array(pair[(equals + 1)...])
+        secrets.add(Array(value[SecretShapes.unquoted(value)]), "cookie")
     }
 
     /// Of `Bearer x` the secret is `x`.
@@ -121,7 +133,7 @@ struct SecretCollector {
         }
     }
 
-    private mutating func body(_ bytes: [UInt8], _ fields: [HeaderField]) {
+    private mutating func body(_ bytes: [UInt8], _ mediaType: String) {
         guard !bytes.isEmpty else { return }
         if let document = try? JSONDocument(bytes), document.root.kind == .object || document.root.kind == .array {
             value(document.root, 0)
@@ -131,24 +143,22 @@ struct SecretCollector {
             patterns(bytes)
             return
         }
-        let type = (fields.first("content-type") ?? []).map(Byte.lowercased).text
-        if type.hasPrefix("application/x-www-form-urlencoded") {
-            for pair in Percent.form(bytes) ?? [] {
+        if mediaType.hasPrefix("application/x-www-form-urlencoded") {
+            for pair in Percent.lenientForm(bytes) {
                 field(pair.name, pair.value) { rule in
                     if case .form(let name) = rule.place { name == pair.name } else { false }
                 }
                 free(pair.value)
             }
-        } else if type.hasPrefix("multipart/") {
+        } else if mediaType.hasPrefix("multipart/") {
             parts(bytes)
         }
-        free(bytes)
-        patterns(bytes)
+        text(bytes)
     }
 
     private mutating func parts(_ bytes: [UInt8]) {
         for part in MultipartBody.parts(bytes) {
-            field(part.name, part.content) { rule in
+            field(part.name, Array(bytes[part.range])) { rule in
                 if case .form(let name) = rule.place { name == part.name } else { false }
             }
         }
@@ -222,9 +232,14 @@ struct SecretCollector {
 
     /// What is a secret by its shape: tokens, addresses, private keys.
     private mutating func free(_ text: [UInt8]) {
-        for member in SecretShapes.members(text) {
+        let names = queryNames
+        let members = SecretShapes.members(text) { name, isQuery in
+            SecretNames.field(name) != nil || isQuery && (SecretNames.query(name) != nil || names.contains(name))
+        }
+        for member in members {
             if let kind = SecretNames.field(member.name) ?? (member.isQuery ? SecretNames.query(member.name) : nil) {
                 named(member.value, kind)
+                if let other = member.otherValue { named(other, kind) }
             }
             for rule in rules where member.isQuery {
                 if case .query(let name) = rule.place, name == member.name {

@@ -68,20 +68,36 @@ enum SecretShapes {
     struct Member {
         let name: [UInt8]
         let value: [UInt8]
-        /// `name=value` behind `?` or `&`, with its escapes undone.
-        let isQuery: Bool
+        /// Where the value stands in the text, as it is written there.
+        let range: Range<Int>
+        /// What undoes its escapes.
+        var codings: [Coding] = []
+        /// `name=value` behind `?` or `&`.
+        var isQuery = false
+        /// What it may mean too.
+        var otherValue: [UInt8]?
+
+        fileprivate init(_ name: [UInt8], _ written: ArraySlice<UInt8>, _ coding: Coding? = nil) {
+            self.name = name
+            range = written.startIndex..<written.endIndex
+            let raw = Array(written)
+            let plain = coding.flatMap { $0.decode(raw) } ?? raw
+            value = plain
+            if let coding, plain != raw { codings = [coding] }
+        }
     }
 
     /// Names with a value in any text: `"name": "value"` and `"name": 5` of JSON that is cut, in lines or in a script,
     /// `?name=value&` of a URL, `<name>value</name>` of XML.
-    static func members(_ text: [UInt8]) -> [Member] {
+    /// - Parameter isWanted: whether a name, of a query or not, is one whose value is to be read: most are not.
+    static func members(_ text: [UInt8], _ isWanted: ([UInt8], Bool) -> Bool) -> [Member] {
         var found: [Member] = []
         for index in text.indices {
             let member: Member? =
                 switch text[index] {
-                case Byte.colon: jsonMember(text, index)
-                case 61: queryItem(text, index)
-                case 62: element(text, index)
+                case Byte.colon: jsonMember(text, index, isWanted)
+                case 61: queryItem(text, index, isWanted)
+                case 62: element(text, index, isWanted)
                 default: nil
                 }
             if let member, !member.value.isEmpty { found.append(member) }
@@ -89,57 +105,69 @@ enum SecretShapes {
         return found
     }
 
-    private static func jsonMember(_ text: [UInt8], _ colon: Int) -> Member? {
+    private static func jsonMember(
+        _ text: [UInt8], _ colon: Int, _ isWanted: ([UInt8], Bool) -> Bool
+    ) -> Member? {
         var end = colon
         while end > 0, text[end - 1] == Byte.space { end -= 1 }
         guard end > 1, text[end - 1] == 34 else { return nil }
         var start = end - 1
         while start > 0, isTokenByte(text[start - 1]) { start -= 1 }
         guard start > 0, text[start - 1] == 34, start < end - 1 else { return nil }
+        let name = Array(text[start..<(end - 1)])
+        guard isWanted(name, false) else { return nil }
         var first = colon + 1
         while first < text.count, text[first] == Byte.space { first += 1 }
         guard first < text.count else { return nil }
-        let name = Array(text[start..<(end - 1)])
-        if text[first] != 34 {
-            let number = text[first...].prefix { (48...57).contains($0) }
-            return Member(name: name, value: Array(number), isQuery: false)
-        }
+        if text[first] != 34 { return Member(name, text[first...].prefix { (48...57).contains($0) }) }
         var last = first + 1
         while last < text.count, text[last] != 34, text[last] != 10 { last += text[last] == 92 ? 2 : 1 }
-        let raw = Array(text[(first + 1)..<min(last, text.count)])
-        return Member(name: name, value: Coding.json.decode(raw) ?? raw, isQuery: false)
+        return Member(name, text[(first + 1)..<min(last, text.count)], .json)
     }
 
-    private static func queryItem(_ text: [UInt8], _ equals: Int) -> Member? {
+    private static func queryItem(
+        _ text: [UInt8], _ equals: Int, _ isWanted: ([UInt8], Bool) -> Bool
+    ) -> Member? {
         var start = equals
         while start > 0, isTokenByte(text[start - 1]) || text[start - 1] == 46 { start -= 1 }
         guard start < equals else { return nil }
+        let name = Array(text[start..<equals])
+        let isQuery = start > 0 && "?&;#".utf8.contains(text[start - 1])
+        guard isWanted(name, isQuery) else { return nil }
         if equals + 1 < text.count, text[equals + 1] == 34 || text[equals + 1] == 39 {
             // An attribute of XML or HTML.
-            let value = text[(equals + 2)...].prefix { $0 != text[equals + 1] && $0 != 10 }
-            return Member(name: Array(text[start..<equals]), value: Array(value), isQuery: false)
+            return Member(name, text[(equals + 2)...].prefix { $0 != text[equals + 1] && $0 != 10 })
         }
-        let isQuery = start > 0 && "?&;#".utf8.contains(text[start - 1])
         let value = text[(equals + 1)...].prefix { byte in
             byte > 32 && byte != 127 && !"&;#\"'<>,".utf8.contains(byte)
         }
-        return Member(
-            name: Array(text[start..<equals]), value: Percent.decode(value, plusIsSpace: true) ?? Array(value),
-            isQuery: isQuery)
+        var member = Member(name, value, .percent)
+        member.isQuery = isQuery
+        // A plus may be a space, or a digit of base64 that should have been escaped.
+        if value.contains(43) { member.otherValue = Percent.decode(value, plusIsSpace: true) }
+        return member
     }
 
-    private static func element(_ text: [UInt8], _ close: Int) -> Member? {
+    private static func element(_ text: [UInt8], _ close: Int, _ isWanted: ([UInt8], Bool) -> Bool) -> Member? {
         var start = close
         while start > 0, isTokenByte(text[start - 1]) { start -= 1 }
         guard start > 0, start < close, text[start - 1] == 60 || text[start - 1] == Byte.colon else { return nil }
         let name = Array(text[start..<close])
+        guard isWanted(name, false) else { return nil }
         let mark = Array("<![CDATA[".utf8)
         var first = close + 1
         let isMarked = text[first...].starts(with: mark)
         if isMarked { first += mark.count }
         // To the end of what was said, also where it is cut.
         let value = text[first...].prefix { isMarked ? $0 != 93 : $0 != 60 }
-        return Member(name: name, value: Array(value).trimmed, isQuery: false)
+        let isSpace: (UInt8) -> Bool = { $0 <= Byte.space }
+        let inner = value.drop(while: isSpace)
+        return Member(name, inner.prefix(inner.count - inner.reversed().prefix(while: isSpace).count))
+    }
+
+    /// Where a text stands without the quotes around it.
+    static func unquoted(_ text: [UInt8]) -> Range<Int> {
+        text.count > 1 && text.first == 34 && text.last == 34 ? 1..<(text.count - 1) : text.indices
     }
 
     /// What follows the authority of URLs of well-known push services, and of Fluxer's relay.
@@ -236,7 +264,7 @@ enum SecretShapes {
 
 /// The parts of a multipart body, as far as their names are looked at.
 enum MultipartBody {
-    static func parts(_ body: [UInt8]) -> [(name: [UInt8], content: [UInt8])] {
+    static func parts(_ body: [UInt8]) -> [(name: [UInt8], range: Range<Int>)] {
         guard body.starts(with: [45, 45]) else { return [] }
         let line = Array(body.prefix { $0 != 13 && $0 != 10 })
         var starts: [Int] = []
@@ -259,7 +287,8 @@ enum MultipartBody {
             let name =
                 rest.first == "\""
                 ? rest.dropFirst().prefix { $0 != "\"" } : rest.prefix { $0 != ";" && !$0.isWhitespace }
-            return (Array(name.utf8), Array(part[(gap + 4)...].dropLast(2)))
+            let first = start + line.count + gap + 4
+            return (Array(name.utf8), first..<max(first, end - 2))
         }
     }
 }
