@@ -37,9 +37,10 @@ package enum CassetteCheck {
 
     private static func expired(_ cassette: Cassette, _ now: Int64) -> [String] {
         guard let recorded = cassette.about.recordedAt else { return [] }
+        let (begin, end) = (recorded.floorDivided(by: 1_000_000_000), now.floorDivided(by: 1_000_000_000))
         return cassette.entries.enumerated().compactMap { index, entry in
-            let dates = (entry.answer?.headers ?? []).compactMap { DateShift.expiry($0) }.map { $0 * 1_000_000_000 }
-            guard dates.contains(where: { $0 > recorded && $0 < now }) else { return nil }
+            let dates = (entry.answer?.headers ?? []).compactMap { DateShift.expiry($0) }
+            guard dates.contains(where: { $0 > begin && $0 < end }) else { return nil }
             return "entry \(index + 1), \(entry.line): has expired since: replay with --shift-dates"
         }
     }

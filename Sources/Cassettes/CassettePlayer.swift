@@ -115,7 +115,10 @@ package final class CassettePlayer: Player {
             // Recorded under another authority, it is the endpoint of that path.
             let target = path.filled(values)
             let token = keys.endpoint(target) ?? delivery.url.origin + target
-            let after = (delivery.timing?.start ?? 0) - (tape.entries[current].timing?.start ?? 0)
+            // Times of two cassettes have nothing to do with each other.
+            let isSame = tape.deliverySource[number] == tape.source[current]
+            let (after, isNone) = (delivery.timing?.start ?? 0).subtractingReportingOverflow(
+                tape.entries[current].timing?.start ?? 0)
             found.append(
                 RecordedPush(
                     token: token,
@@ -123,7 +126,7 @@ package final class CassettePlayer: Player {
                         HeaderField($0.name, Template($0.value).filled(values))
                     }, body: delivery.body.octets,
                     plaintext: delivery.plaintext.map { Template($0, in: .json).filled(values) }, keys: keys[token],
-                    delay: settings.speed.map { CassetteEntry.Timing.scaled(after, $0) } ?? 0))
+                    delay: settings.speed.map { isSame && !isNone ? CassetteEntry.Timing.scaled(after, $0) : 0 } ?? 0))
         }
         return found
     }

@@ -99,7 +99,9 @@ package enum CassetteStore {
     // MARK: names
 
     /// The file's name without its folder and the ending `.har`.
+    /// What a cassette is called, and its folder of bodies with it: behind links, where it is written.
     package static func name(_ path: String) -> String {
+        let path = (try? target(path)) ?? path
         let file = path.split(separator: "/").last.map(String.init) ?? path
         return file.hasSuffix(".har") && file.utf8.count > 4 ? String(file.dropLast(4)) : file
     }

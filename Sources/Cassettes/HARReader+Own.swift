@@ -97,12 +97,13 @@ extension HARReader {
     /// 0 to 9 fraction digits, any offset or none, which counts as UTC (R14).
     private static func instant(_ text: String) -> Int64? {
         if let found = TimeText.instant(text) { return found }
-        var text = String(text.filter { $0 != "\n" }).replacing(" ", with: "T")
+        let text = String(text.filter { $0 != "\n" }).replacing(" ", with: "T")
         if let found = TimeText.instant(text) { return found }
         // An offset without its colon.
-        if text.utf8.count > 5, let sign = text.utf8.suffix(5).first, sign == 43 || sign == 45 {
-            text.insert(":", at: text.index(text.endIndex, offsetBy: -2))
-            return TimeText.instant(text)
+        var bytes = Array(text.utf8)
+        if bytes.count > 5, [43, 45].contains(bytes[bytes.count - 5]) {
+            bytes.insert(Byte.colon, at: bytes.count - 2)
+            return TimeText.instant(bytes.text)
         }
         return TimeText.instant(text + "Z")
     }
@@ -135,6 +136,8 @@ extension CassetteAbout {
             isOwn = true
         }
         redact = (value.lenientMember("redact")?.elements ?? []).compactMap(\.string)
+        // A rule that cannot be read would leave what it names where it stands.
+        for rule in redact { _ = try RedactionRule(rule) }
         if let rules = value.lenientMember("match") { match = try MatchRules(rules) }
         isImported = value.lenientMember("imported")?.bool ?? false
         isNormalised = value.lenientMember("normalise") != nil

@@ -255,8 +255,9 @@ package struct HARWriter {
     }
 
     private static func milliseconds(_ instant: Int64) -> String {
-        let whole = TimeText.rfc3339(instant - instant % 1_000_000_000).dropLast()
-        let rest = String(instant % 1_000_000_000 / 1_000_000)
+        let second = instant.floorDivided(by: 1_000_000_000) * 1_000_000_000
+        let whole = TimeText.rfc3339(second).dropLast()
+        let rest = String((instant - second) / 1_000_000)
         return "\(whole.prefix(19)).\(String(repeating: "0", count: 3 - rest.count))\(rest)Z"
     }
 

@@ -10,6 +10,8 @@ struct RecordedAnswers: Sendable {
         let keepsConnection: Bool
         /// Whether a client of HTTP/1.0 would not understand it.
         let isNew: Bool
+        /// Whether it answers HEAD, so that its body is left out.
+        let isHead: Bool
     }
 
     private let isOwn: [Bool]
@@ -28,13 +30,16 @@ struct RecordedAnswers: Sendable {
             return Ready(
                 bytes: ExactAnswer(answer, [:], isHead: isHead).bytes, status: answer.status,
                 keepsConnection: answer.keepsConnection(isHead: isHead),
-                isNew: answer.isChunked || !answer.interim.isEmpty)
+                isNew: answer.isChunked || !answer.interim.isEmpty,
+                isHead: isHead)
         }
     }
 
     /// An answer that is sent as it is.
     func ready(_ number: Int, _ head: RequestHead) -> Answer? {
-        guard let ready = ready[number], head.minorVersion > 0 || !ready.isNew else { return nil }
+        guard let ready = ready[number], head.minorVersion > 0 || !ready.isNew,
+            ready.isHead == head.equals(head.method, "HEAD")
+        else { return nil }
         var answer = Answer(Response(status: ready.status))
         answer.script = WireScript(ready.bytes, end: ready.keepsConnection && head.keepAlive ? .keep : .fin)
         return answer

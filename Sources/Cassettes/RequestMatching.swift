@@ -192,11 +192,20 @@ package struct RequestMeaning: Sendable {
         _ own: [(name: [UInt8], value: [UInt8])], _ other: [(name: [UInt8], value: [UInt8])], _ what: String,
         _ place: Template.Place, _ bound: inout [ByteKey: [UInt8]]
     ) -> String? {
+        var values: [ByteKey: (own: [[UInt8]], other: [[UInt8]])] = [:]
         var names: [[UInt8]] = []
-        for pair in own + other where !names.contains(where: { $0.isSame(as: pair.name) }) { names.append(pair.name) }
+        func add(
+            _ pair: (name: [UInt8], value: [UInt8]),
+            _ side: WritableKeyPath<(own: [[UInt8]], other: [[UInt8]]), [[UInt8]]>
+        ) {
+            let key = ByteKey(pair.name)
+            if values[key] == nil { names.append(pair.name) }
+            values[key, default: ([], [])][keyPath: side].append(pair.value)
+        }
+        for pair in own { add(pair, \.own) }
+        for pair in other { add(pair, \.other) }
         for name in names {
-            let wanted = own.filter { $0.name.isSame(as: name) }.map(\.value)
-            let given = other.filter { $0.name.isSame(as: name) }.map(\.value)
+            let (wanted, given) = values[ByteKey(name)] ?? ([], [])
             let isSame =
                 wanted.count == given.count
                 && zip(wanted, given).allSatisfy { Template($0, in: place).matches($1, &bound) }

@@ -138,63 +138,10 @@ package struct Template: Sendable {
     /// the same later.
     package func matches(_ value: [UInt8], _ bound: inout [ByteKey: [UInt8]]) -> Bool {
         guard hasPlaceholders else { return filled([:]).isSame(as: value) }
-        var trial = bound
-        guard match(parts[...], value[...], &trial) else { return false }
-        bound = trial
+        var matching = TemplateMatching(parts, place, value, bound)
+        guard matching.run() else { return false }
+        bound = matching.bound
         return true
-    }
-
-    private func match(
-        _ parts: ArraySlice<Part>, _ value: ArraySlice<UInt8>, _ bound: inout [ByteKey: [UInt8]]
-    ) -> Bool {
-        guard let first = parts.first else { return value.isEmpty }
-        switch first {
-        case .text(let text):
-            guard value.starts(with: text) else { return false }
-            return match(parts.dropFirst(), value.dropFirst(text.count), &bound)
-        case .placeholder(let name, let codings):
-            // The last one takes all that is left: no need to try.
-            let least = parts.count == 1 ? max(1, value.count) : 1
-            // The shortest value with which the rest still matches.
-            var count = least
-            while count <= value.count {
-                var trial = bound
-                if bind(name, codings, Array(value.prefix(count)), &trial),
-                    match(parts.dropFirst(), value.dropFirst(count), &trial)
-                {
-                    bound = trial
-                    return true
-                }
-                count = nextEnd(parts, value, after: count)
-            }
-            return false
-        }
-    }
-
-    /// Where the text that follows a placeholder stands next.
-    private func nextEnd(_ parts: ArraySlice<Part>, _ value: ArraySlice<UInt8>, after count: Int) -> Int {
-        guard parts.count > 1, case .text(let text) = parts[parts.startIndex + 1], let first = text.first else {
-            return count + 1
-        }
-        let rest = value.dropFirst(count + 1)
-        return (rest.firstIndex(of: first) ?? value.endIndex) - value.startIndex + (rest.isEmpty ? 1 : 0)
-    }
-
-    private func bind(
-        _ name: [UInt8], _ codings: [Coding], _ text: [UInt8], _ bound: inout [ByteKey: [UInt8]]
-    ) -> Bool {
-        var value = text
-        switch place {
-        case .url: value = Coding.percent.decode(value) ?? value
-        case .plain, .form, .json, .address: break
-        }
-        for coding in codings {
-            guard let plain = coding.decode(value) else { return false }
-            value = plain
-        }
-        if let known = bound[ByteKey(name)] { return known.isSame(as: value) }
-        bound[ByteKey(name)] = value
-        return !value.isEmpty
     }
 
     // MARK: filling

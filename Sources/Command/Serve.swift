@@ -122,18 +122,22 @@ struct Serve {
         closed.wait()
         if let path = arguments.last("ready-file") { _ = pushsim_file_remove(path) }
         log?.drain()
+        if let path = arguments.last("report") { try Files.write(service.report, to: path) }
         let unmatched = service.unmatched
         let leftovers = service.leftovers
-        if arguments.has("complete"), !leftovers.isEmpty {
-            throw Finding(message: "nobody asked for:\n  " + leftovers.joined(separator: "\n  "))
-        }
-        if !leftovers.isEmpty { Files.error("(nobody asked for:\n  \(leftovers.joined(separator: "\n  ")))\n") }
-        if let path = arguments.last("report") { try Files.write(service.report, to: path) }
+        var findings: [String] = []
         if !unmatched.isEmpty {
-            throw Finding(
-                message: "\(counted(unmatched.count, "call", "calls")) that no recording answers:\n  "
+            findings.append(
+                "\(counted(unmatched.count, "call", "calls")) that no recording answers:\n  "
                     + unmatched.prefix(20).joined(separator: "\n  "))
         }
+        let unasked = "nobody asked for:\n  " + leftovers.joined(separator: "\n  ")
+        if !leftovers.isEmpty, arguments.has("complete") {
+            findings.append(unasked)
+        } else if !leftovers.isEmpty {
+            Files.error("(\(unasked))\n")
+        }
+        if !findings.isEmpty { throw Finding(message: findings.joined(separator: "\n")) }
     }
 
     /// The name under which this machine itself reaches what listens at an address.

@@ -141,9 +141,23 @@ package final class Recorder: RequestHandler {
         OutboundCall(
             origin: upstream.origin.text, method: entry.method.text, target: entry.url.target,
             minorVersion: entry.httpVersion == Array("HTTP/1.0".utf8) ? 0 : 1,
-            fields: entry.headers.filter { field in !Self.ownFields.contains { field.isNamed($0) } }, body: body,
+            fields: entry.headers.filter { field in !Self.ownFields.contains { field.isNamed($0) } }
+                .map(Self.readable), body: body,
             connectLimit: settings.connectLimit, wholeLimit: settings.wholeLimit, certificates: settings.certificates)
     }
+
+    /// An upstream is asked for what can be searched for secrets only: codings that are known here.
+    private static func readable(_ field: HeaderField) -> HeaderField {
+        guard field.isNamed(acceptEncoding) else { return field }
+        let known = field.value.split(separator: Byte.comma).map { Array($0).trimmed }.filter { part in
+            let name = Array(part.prefix { $0 != 59 }).trimmed.map(Byte.lowercased).text
+            return ["gzip", "x-gzip", "deflate", "identity"].contains(name)
+        }
+        return HeaderField(
+            field.name, known.isEmpty ? Array("identity".utf8) : Array(known.joined(separator: [44, 32])))
+    }
+
+    private static let acceptEncoding = Array("accept-encoding".utf8)
 
     /// A recorded request as it would be sent now; one whose body was coded is sent in that coding.
     func call(_ entry: CassetteEntry) -> OutboundCall {

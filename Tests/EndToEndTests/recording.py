@@ -48,11 +48,28 @@ def requests():
     ]
 
 
+def passes_on(seen):
+    """What the recorder gave its clients is what the upstream gives without one."""
+    direct = Upstream()
+    for octets, (data, end) in seen:
+        own, ended = ask(direct.port, octets)
+        line = octets.split(b"\r\n")[0].decode()
+        wanted, got = taken_apart(octets, own), taken_apart(octets, data)
+        if b"?old HTTP/1.0" in octets:
+            # Chunks and interim answers, which such a client does not know, are spared it.
+            wanted = [[field for field in wanted[0][-1] if b"chunked" not in field]], wanted[1].split(b"|trailers|")[0]
+            ended = end
+        check(wanted == got, line, "is passed on as", got[0], got[1][:80], "not as", wanted[0], wanted[1][:80])
+        check(end == ended, line, "ended with", end, "not", ended)
+    direct.stop()
+
+
 def nasty(work):
     upstream = Upstream()
     out = f"{work}/nasty.har"
     recorder = record(out, f"http://127.0.0.1:{upstream.port}", work, "--timeout", "400ms")
     seen = [(octets, ask(recorder.port, octets)) for octets in requests()]
+    passes_on(seen)
     code, said, err = recorder.stop()
     check(code == 0, "the recorder ended with", code, err)
     upstream.stop()
@@ -286,6 +303,34 @@ def fail_closed(work):
     check(calls.count("socket(AF_INET, ") == 1, "sockets of its own", calls)
 
 
+def codings(work):
+    """An upstream is asked for codings only that can be searched for secrets."""
+    upstream = Upstream()
+    recorder = record(f"{work}/codings.har", f"http://127.0.0.1:{upstream.port}", work)
+    asked = ["gzip, deflate, br, zstd", "br;q=1.0, gzip;q=0.8, *;q=0.1", "br", "GZIP", "identity", ""]
+    for value in asked:
+        ask(recorder.port, request("GET", "/end", [("Accept-Encoding", value)]))
+    ask(recorder.port, request("GET", "/end"))
+    recorder.stop()
+    upstream.stop()
+    got = [dict((name.lower(), value) for name, value in call["fields"]).get("accept-encoding") for call in upstream.seen]
+    check(got == ["gzip, deflate", "gzip;q=0.8", "identity", "GZIP", "identity", "identity", None], "asked for", got)
+
+
+def says_all(work):
+    """A replay that ends tells of calls without a recording and of recordings without a call."""
+    upstream = Upstream()
+    out = f"{work}/all.har"
+    recorder = record(out, f"http://127.0.0.1:{upstream.port}", work)
+    ask(recorder.port, request("GET", "/end"))
+    recorder.stop()
+    upstream.stop()
+    replayer = Server(BINARY, "replay", out, "--complete")
+    ask(replayer.port, request("GET", "/none"))
+    code, _, err = replayer.stop()
+    check(code == 1 and "that no recording answers" in err and "nobody asked for" in err, "it said", code, err)
+
+
 def who_asks(work):
     """What stood for a secret in a header is bound: echoed, kept, and another value is somebody else. Numbers come back as
     numbers."""
@@ -446,6 +491,8 @@ def main():
         unreachable_secret(work)
         locked(work)
         fail_closed(work)
+        codings(work)
+        says_all(work)
         live(work, *who_asks(work))
         chunk_times(work)
         odd_files(work)
