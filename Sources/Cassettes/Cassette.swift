@@ -48,7 +48,7 @@ extension CassetteEntry {
 
     /// With what only looks like a placeholder told from one.
     package var escaped: CassetteEntry {
-        guard texts.contains(where: Template.mayHavePlaceholders) else { return self }
+        if !mayHavePlaceholders { return self }
         var entry = self
         entry.url.path = Template.escaped(url.path)
         entry.url.query = url.query.map(Template.escaped)
@@ -66,6 +66,16 @@ extension CassetteEntry {
         if case .bytes(let bytes) = answer.body { answer.body = .bytes(Template.escaped(bytes)) }
         entry.answer = answer
         return entry
+    }
+
+    private var mayHavePlaceholders: Bool {
+        func any(_ fields: [HeaderField]) -> Bool { fields.contains { Template.mayHavePlaceholders($0.value) } }
+        func one(_ text: [UInt8]?) -> Bool { text.map(Template.mayHavePlaceholders) ?? false }
+        if one(url.path) || one(url.query) || one(body.octets) || any(headers) || one(plaintext) { return true }
+        if unknown.texts.values.contains(where: Template.mayHavePlaceholders) { return true }
+        guard let answer else { return false }
+        return one(answer.body.octets) || one(answer.statusText) || any(answer.headers) || any(answer.trailers)
+            || answer.interim.contains { any($0.headers) }
     }
 
     private static func escaped(_ fields: [HeaderField]) -> [HeaderField] {
@@ -134,7 +144,7 @@ package struct CassetteEntry: Sendable {
         package var status: Int
         /// As received; nil takes the usual one.
         package var statusText: [UInt8]?
-        package var httpVersion = Array<UInt8>("HTTP/1.1")
+        package var httpVersion = CassetteEntry.usualVersion
         /// Of an own recording as they came; else without those that say how the body was framed.
         package var headers: [HeaderField]
         /// Without chunks and coding.
@@ -187,7 +197,8 @@ package struct CassetteEntry: Sendable {
         }
     }
 
-    package enum Outcome: Hashable, Sendable {
+    /// Indirect, so that an entry is small where it is moved.
+    package indirect enum Outcome: Hashable, Sendable {
         case answer(Answer)
         case failure(Failure)
     }
@@ -212,9 +223,12 @@ package struct CassetteEntry: Sendable {
         }
     }
 
+    /// One for all entries.
+    static let usualVersion = [UInt8]("HTTP/1.1")
+
     package var method: [UInt8]
     package var url: RecordedURL
-    package var httpVersion = Array<UInt8>("HTTP/1.1")
+    package var httpVersion = usualVersion
     package var headers: [HeaderField]
     package var body: Body
     package var outcome: Outcome

@@ -23,59 +23,78 @@ package final class CassetteTape: Sendable {
 
     /// Deliveries are no answers to anybody's request, so they stand apart.
     package init(_ cassettes: [Cassette]) {
-        var entries: [CassetteEntry] = []
-        var meanings: [RequestMeaning] = []
-        var recordedAt: [Int64?] = []
-        var own: [Bool] = []
-        let count = cassettes.reduce(0) { $0 + $1.entries.count }
-        entries.reserveCapacity(count)
-        meanings.reserveCapacity(count)
-        recordedAt.reserveCapacity(count)
-        var source: [Int] = []
-        for (index, cassette) in cassettes.enumerated() {
-            for entry in cassette.entries where !entry.isDelivery {
-                entries.append(entry)
-                meanings.append(RequestMeaning(entry, cassette.about.match))
-                recordedAt.append(cassette.about.recordedAt)
-                own.append(cassette.about.isOwn && !cassette.about.isImported)
-                source.append(index)
-            }
-        }
-        var closed: [ByteKey: Int] = [:]
-        var groups: [[Int]] = []
-        closed.reserveCapacity(count)
-        var others: [ByteKey: [Int]] = [:]
-        for (number, meaning) in meanings.enumerated() {
-            if meaning.isClosed {
-                let key = meaning.canonical
-                let plain = meaning.plain
-                if let group = closed[key] ?? closed[plain] {
-                    groups[group].append(number)
-                    if closed[plain] == nil { closed[plain] = group }
-                } else {
-                    closed[key] = groups.count
-                    closed[plain] = groups.count
-                    groups.append([number])
-                }
-            } else {
-                others[meaning.openKey, default: []].append(number)
-            }
-        }
-        (self.entries, self.meanings, self.recordedAt) = (entries, meanings, recordedAt)
-        (self.closed, self.others, self.groups) = (closed, others, groups)
-        deliveries = cassettes.flatMap(\.entries).filter(\.isDelivery)
-        deliverySource = cassettes.enumerated().flatMap { index, cassette in
-            cassette.entries.filter(\.isDelivery).map { _ in index }
-        }
-        self.source = source
+        let found = cassettes.map { Self.deliveries($0.entries) }
+        // Where nothing stands apart, the entries of the one cassette are those of the tape, without a copy.
+        let isOne = cassettes.count == 1 && found[0].isEmpty
+        entries = isOne ? cassettes[0].entries : cassettes.flatMap { $0.entries.filter { !$0.isDelivery } }
+        let counts = zip(cassettes, found).map { $0.entries.count - $1.count }
+        source = counts.enumerated().flatMap { Array(repeating: $0, count: $1) }
+        deliveries = found.flatMap { $0 }
+        deliverySource = found.enumerated().flatMap { Array(repeating: $0, count: $1.count) }
         cassetteCount = cassettes.count
+        recordedAt = source.map { cassettes[$0].about.recordedAt }
+        let (all, whence) = (entries, source)
+        let pieces = Pieces<RequestMeaning, [Keys]>(entries.count) { range, add in
+            all.withUnsafeBufferPointer { all in
+                range.map { number in
+                    let meaning = RequestMeaning(all[number], cassettes[whence[number]].about.match)
+                    let keys = Keys(meaning)
+                    add(meaning)
+                    return keys
+                }
+            }
+        }
+        meanings = pieces.elements
+        var closed: [ByteKey: Int] = [:]
+        closed.reserveCapacity(entries.count)
+        var groups: [[Int]] = []
+        var others: [ByteKey: [Int]] = [:]
+        for (number, keys) in pieces.rests.joined().enumerated() {
+            guard let plain = keys.plain else {
+                others[keys.open, default: []].append(number)
+                continue
+            }
+            if let group = closed[keys.canonical ?? plain] ?? closed[plain] {
+                groups[group].append(number)
+                if closed[plain] == nil { closed[plain] = group }
+            } else {
+                if let canonical = keys.canonical { closed[canonical] = groups.count }
+                closed[plain] = groups.count
+                groups.append([number])
+            }
+        }
+        (self.closed, self.others, self.groups) = (closed, others, groups)
         comparesHeaders = meanings.contains { !$0.rules.headers.isEmpty }
         var names: [[UInt8]] = []
         for field in meanings.flatMap(\.identity) where !names.contains(where: field.isNamed) {
             names.append(field.name)
         }
         identity = names
-        answers = RecordedAnswers(entries, isOwn: own)
+        answers = RecordedAnswers(
+            entries, isOwn: source.map { cassettes[$0].about.isOwn && !cassettes[$0].about.isImported })
+    }
+
+    private static func deliveries(_ entries: [CassetteEntry]) -> [CassetteEntry] {
+        entries.withUnsafeBufferPointer { entries in
+            entries.indices.compactMap { entries[$0].isDelivery ? entries[$0] : nil }
+        }
+    }
+
+    /// Under what a request is looked up.
+    private struct Keys {
+        var canonical: ByteKey?
+        /// Nil for one that must be compared.
+        var plain: ByteKey?
+        var open = RequestMeaning.unsureKey
+
+        init(_ meaning: RequestMeaning) {
+            guard meaning.isClosed else {
+                open = meaning.openKey
+                return
+            }
+            plain = meaning.plain
+            if meaning.hasForm { canonical = meaning.canonical }
+        }
     }
 
     /// Header fields that say who asks, by the placeholders in them.
@@ -84,7 +103,11 @@ package final class CassetteTape: Sendable {
     /// Whether a rule makes header fields count.
     let comparesHeaders: Bool
 
-    func group(_ request: RequestMeaning) -> Int? { closed[request.canonical] ?? closed[request.plain] }
+    func group(_ request: RequestMeaning) -> Int? {
+        if closed.isEmpty { return nil }
+        if request.hasForm, let found = closed[request.canonical] { return found }
+        return closed[request.plain]
+    }
 
     /// The entries that must be compared with a request one by one, in order.
     func open(_ request: RequestMeaning) -> [Int] {

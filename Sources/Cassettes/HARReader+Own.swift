@@ -85,9 +85,9 @@ extension HARReader {
 
     /// As another tool says it; the start since 1970 for now.
     func foreignTiming(_ value: JSONValue) -> CassetteEntry.Timing? {
-        guard let text = value.lenientMember("startedDateTime")?.string, let start = Self.instant(text) else {
-            return nil
-        }
+        guard let text = value.lenientMember("startedDateTime")?.stringBytes,
+            let start = TimeText.instant(text) ?? Self.instant(text.text)
+        else { return nil }
         let timings = value.lenientMember("timings")
         return .init(
             start: start, wait: Self.nanoseconds(timings?.lenientMember("wait")) ?? 0,
@@ -96,7 +96,6 @@ extension HARReader {
 
     /// 0 to 9 fraction digits, any offset or none, which counts as UTC (R14).
     private static func instant(_ text: String) -> Int64? {
-        if let found = TimeText.instant(text) { return found }
         let text = String(text.filter { $0 != "\n" }).replacing(" ", with: "T")
         if let found = TimeText.instant(text) { return found }
         // An offset without its colon.
@@ -110,7 +109,9 @@ extension HARReader {
 
     /// The cassette begins with the first of its entries; the order of the list decides, whatever the times say.
     mutating func setTimes(_ entries: inout [CassetteEntry]) {
-        guard let begun = entries.compactMap({ $0.timing?.start }).min() else { return }
+        var begun = Int64.max
+        for entry in entries { begun = min(begun, entry.timing?.start ?? .max) }
+        guard begun < .max else { return }
         about.recordedAt = begun
         for index in entries.indices { entries[index].timing?.start -= begun }
     }

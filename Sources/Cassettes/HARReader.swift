@@ -7,7 +7,7 @@ import PushSimWire
 package struct HARReader {
     /// Reads a body that stands in a file of its own, by its path within the HAR's folder; nil where there is none, or
     /// where it would lead out of the folder.
-    package typealias BodyFile = (String) -> [UInt8]?
+    package typealias BodyFile = @Sendable (String) -> [UInt8]?
 
     private let bodyFile: BodyFile
     private(set) var notes: [CassetteNote] = []
@@ -26,16 +26,10 @@ package struct HARReader {
     ) throws(CassetteError) -> Cassette {
         var reader = HARReader(bodyFile)
         let list = try reader.list(bytes, name)
-        var entries: [CassetteEntry] = []
-        entries.reserveCapacity(list.count)
-        for (index, value) in list.enumerated() {
-            if let entry = reader.entry(value, index + 1) { entries.append(entry) }
-        }
+        var entries = reader.entries(list)
         if !reader.about.isOwn {
             reader.about.isImported = true
             reader.setTimes(&entries)
-            // What looks like a placeholder in another tool's file is text; who writes a cassette by hand means it.
-            if reader.isForeign { entries = entries.map(\.escaped) }
         }
         var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
         cassette.about = reader.about
@@ -53,7 +47,8 @@ package struct HARReader {
         let document: JSONDocument
         let text = try unwrapped(bytes, name)
         do throws(JSONError) {
-            document = try JSONDocument(text)
+            // As far as the entries: what they hold is listed when its turn comes.
+            document = try JSONDocument(text, levels: 3)
         } catch {
             throw CassetteError("\(name):\(error.position.line):\(error.position.column): \(error.message)")
         }
@@ -73,7 +68,7 @@ package struct HARReader {
         isForeign = log.lenientMember("creator").map { $0.lenientMember("name")?.string != "pushsim" } ?? false
         if let own = log.lenientMember("_pushsim") {
             do throws(CassetteError) {
-                about = try CassetteAbout(own)
+                about = try CassetteAbout(own.alone ?? own)
             } catch {
                 let place = own.position
                 throw CassetteError("\(name):\(place.line):\(place.column): log._pushsim: \(error)")
@@ -113,8 +108,22 @@ package struct HARReader {
 
     // MARK: entries
 
-    private mutating func entry(_ value: JSONValue, _ number: Int) -> CassetteEntry? {
-        guard value.kind == .object, let request = value.lenientMember("request") else {
+    private mutating func entries(_ list: [JSONValue]) -> [CassetteEntry] {
+        let blank = self
+        let pieces = Pieces<CassetteEntry, [CassetteNote]>(list.count) { range, add in
+            var reader = blank
+            reader.notes = []
+            for index in range {
+                if let entry = reader.entry(list[index], index + 1) { add(entry) }
+            }
+            return reader.notes
+        }
+        notes += pieces.rests.joined()
+        return pieces.elements
+    }
+
+    private mutating func entry(_ listed: JSONValue, _ number: Int) -> CassetteEntry? {
+        guard listed.kind == .object, let value = listed.alone, let request = value.lenientMember("request") else {
             note("R2", number, "no request: skipped")
             return nil
         }
@@ -122,8 +131,10 @@ package struct HARReader {
         let pseudo = headers.filter { $0.name.first == Byte.colon }
         headers.removeAll { $0.name.first == Byte.colon }
         func pseudoValue(_ name: String) -> [UInt8]? { pseudo.first(name) }
-        guard let url = url(request, pseudoValue, number) else { return nil }
-        let method = request.lenientMember("method")?.lenientText ?? pseudoValue(":method") ?? Array("GET".utf8)
+        guard var url = url(request, pseudoValue, number) else { return nil }
+        url.origin = shared(url.origin)
+        let method = shared(
+            request.lenientMember("method")?.lenientText ?? pseudoValue(":method") ?? Array("GET".utf8))
         if let reason = Self.skipReason(method, url, value) {
             note("R13", number, "\(reason): skipped")
             return nil
@@ -134,12 +145,13 @@ package struct HARReader {
         if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
         var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
         let own = value.lenientMember("_pushsim")
-        entry.mimeType = request.lenientMember("postData")?.lenientMember("mimeType")?.lenientText
+        entry.mimeType = request.lenientMember("postData")?.lenientMember("mimeType")?.lenientText.map { shared($0) }
         entry.isDelivery = own?.lenientMember("direction")?.string == "delivery"
         addMatch(own, &entry, number)
         if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
         if !about.isOwn || about.holdsUnknown { entry.unknown = UnknownMembers(entry: value) }
-        return entry
+        // What looks like a placeholder in another tool's file is text; who writes a cassette by hand means it.
+        return isForeign && !about.isOwn ? entry.escaped : entry
     }
 
     private mutating func url(
@@ -167,10 +179,10 @@ package struct HARReader {
     }
 
     private static func skipReason(_ method: [UInt8], _ url: RecordedURL, _ value: JSONValue) -> String? {
-        if method == Array("CONNECT".utf8) { return "CONNECT" }
-        let scheme = url.scheme.text
-        if scheme == "ws" || scheme == "wss" { return "WebSocket" }
-        if scheme != "http", scheme != "https" { return "\(scheme): URL" }
+        if method.isSame(as: "CONNECT") { return "CONNECT" }
+        let scheme = url.scheme
+        if scheme.isSame(as: "ws") || scheme.isSame(as: "wss") { return "WebSocket" }
+        if !scheme.isSame(as: "http"), !scheme.isSame(as: "https") { return "\(scheme.text): URL" }
         let isUpgrade = value.lenientMember("response")?.lenientMember("status")?.lenientInt == 101
         if isUpgrade || value.lenientMember("_resourceType")?.string == "websocket" {
             return "WebSocket"
@@ -179,8 +191,13 @@ package struct HARReader {
     }
 
     static func isFraming(_ name: [UInt8]) -> Bool {
-        ["content-encoding", "transfer-encoding", "content-length"].contains { name.equalsIgnoringCase(Array($0.utf8)) }
+        framing.contains { name.equalsIgnoringCase($0) }
     }
+
+    private static let framing: [[UInt8]] = [
+        [UInt8]("content-encoding"), [UInt8]("transfer-encoding"), [UInt8]("content-length"),
+    ]
+    private static let setCookie = [UInt8]("set-cookie")
 
     /// A newline in a value is several headers; Set-Cookie joined by `, ` is split where a new cookie begins (R7).
     mutating func headers(_ value: JSONValue?, _ number: Int) -> [HeaderField] {
@@ -189,10 +206,12 @@ package struct HARReader {
         for element in value?.lenientElements ?? [] {
             guard let name = element.lenientMember("name")?.lenientText?.trimmed, !name.isEmpty else { continue }
             let text = element.lenientMember("value")?.lenientText ?? []
-            let lines = text.split(whereSeparator: { $0 == 10 || $0 == 13 }).map { Array($0).trimmed }
+            let lines =
+                text.contains { $0 == 10 || $0 == 13 }
+                ? text.split(whereSeparator: { $0 == 10 || $0 == 13 }).map { Array($0).trimmed } : [text.trimmed]
             if lines.count > 1 { note("R7", number, "\(name.text) holds several lines") }
             for line in lines.isEmpty ? [[]] : lines {
-                let isCookie = name.equalsIgnoringCase(Array("set-cookie".utf8))
+                let isCookie = name.equalsIgnoringCase(Self.setCookie)
                 let parts = isCookie ? Self.cookies(line) : [line]
                 if parts.count > 1 { note("R7", number, "Set-Cookie holds \(parts.count) cookies") }
                 for part in parts {
@@ -326,10 +345,12 @@ package struct HARReader {
         if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
         let text = response.lenientMember("statusText")?.lenientText.flatMap { HeaderField.isValue($0) ? $0 : nil }
         var answer = CassetteEntry.Answer(
-            status: status, statusText: text?.isEmpty ?? true ? nil : text, headers: headers,
+            status: status, statusText: text?.isEmpty ?? true ? nil : text.map { shared($0) }, headers: headers,
             body: responseBody(response, status, number))
         if headers.first("content-type") == nil {
-            answer.mimeType = response.lenientMember("content")?.lenientMember("mimeType")?.lenientText
+            answer.mimeType = response.lenientMember("content")?.lenientMember("mimeType")?.lenientText.map {
+                shared($0)
+            }
         }
         if status == 304, !answer.body.octets.isEmpty {
             note("R12", number, "the body of a 304 is the browser's copy: left out")

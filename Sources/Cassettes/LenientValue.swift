@@ -8,7 +8,12 @@ extension JSONValue {
     var lenientInt: Int? {
         let number: Double?
         switch kind {
-        case .number: number = double
+        case .number:
+            // Almost all are a few digits.
+            if source.count < 10, source.allSatisfy({ $0 >= 48 && $0 <= 57 }) {
+                return source.reduce(0) { $0 * 10 + Int($1 - 48) }
+            }
+            number = double
         case .string: number = string.flatMap { Double($0.filter { !$0.isWhitespace }) }
         default: number = nil
         }
@@ -44,7 +49,7 @@ extension JSONValue {
 enum LenientText {
     /// Base64 with white space or without padding (R4).
     static func base64(_ text: [UInt8]) -> [UInt8]? {
-        Base64.decodeLeniently(text.filter { $0 > 32 })
+        Base64.decodeLeniently(text, skipsSpace: true)
     }
 
     /// Text to bytes in the declared charset, where that can hold it; else as UTF-8 (R4).
@@ -76,6 +81,7 @@ enum LenientText {
 
     /// In lower case without quotes, `-` and `_`.
     private static func charset(_ mimeType: [UInt8]) -> String? {
+        if !mimeType.contains(59) { return nil }
         for part in mimeType.map(Byte.lowercased).split(separator: 59).dropFirst() {
             let text = Array(part).trimmed
             guard text.starts(with: "charset=".utf8) else { continue }

@@ -20,13 +20,15 @@ struct RecordedAnswers: Sendable {
 
     init(_ entries: [CassetteEntry], isOwn: [Bool]) {
         self.isOwn = isOwn
-        ready = zip(entries, isOwn).map { entry, isOwn in
-            guard isOwn, case .answer(let answer) = entry.outcome, !ExactAnswer.mayHavePlaceholders(answer) else {
+        ready = entries.indices.map { index in
+            guard isOwn[index], case .answer(let answer) = entries[index].outcome,
+                !ExactAnswer.mayHavePlaceholders(answer)
+            else {
                 return nil
             }
             // Large ones are made when they are asked for.
             guard answer.body.octets.count < 16 << 10 else { return nil }
-            let isHead = entry.method == Array("HEAD".utf8)
+            let isHead = entries[index].method == Array("HEAD".utf8)
             return Ready(
                 bytes: ExactAnswer(answer, [:], isHead: isHead).bytes, status: answer.status,
                 keepsConnection: answer.keepsConnection(isHead: isHead),

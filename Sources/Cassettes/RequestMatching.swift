@@ -12,6 +12,9 @@ package struct RequestMeaning: Sendable {
     package let mediaType: [UInt8]
     let headers: [HeaderField]
     var rules = MatchRules()
+    private let kind: Kind
+    /// The body of a request that is compared with many.
+    private let document: JSONDocument?
     /// Recorded fields in which something stands for a secret: they say who asks.
     private(set) var identity: [HeaderField] = []
 
@@ -23,6 +26,7 @@ package struct RequestMeaning: Sendable {
         mediaType = headers.first("content-type") ?? []
         let coding = headers.first("content-encoding").flatMap { ContentCoding($0) }
         self.body = coding.flatMap { try? $0.decode(body, limit: 64 << 20) } ?? body
+        (kind, document) = Self.kind(mediaType, self.body)
     }
 
     /// - Parameter rules: of the cassette; those of the entry go before.
@@ -33,6 +37,8 @@ package struct RequestMeaning: Sendable {
         headers = entry.headers
         mediaType = headers.first("content-type") ?? entry.mimeType ?? []
         body = entry.body.octets
+        // Not kept for as long as the cassette is.
+        (kind, document) = (Self.kind(mediaType, body).kind, nil)
         identity = headers.filter { Template.mayHavePlaceholders($0.value) }
         self.rules = entry.match ?? rules
     }
@@ -48,7 +54,7 @@ package struct RequestMeaning: Sendable {
     var canonical: ByteKey {
         switch kind {
         case .json:
-            guard let document = try? JSONDocument(body) else { break }
+            guard let document = json else { break }
             return key("json", [JSONComparison.canonical(document.root)])
         case .form:
             guard let pairs = Percent.form(body) else { break }
@@ -62,26 +68,46 @@ package struct RequestMeaning: Sendable {
     /// The same octets for requests whose bodies are the same, whatever they say that those are.
     var plain: ByteKey { key("octets", [body]) }
 
-    private func key(_ kind: String, _ parts: [[UInt8]]) -> ByteKey {
-        var out = Array(kind.utf8)
-        for part in [method, path, Self.canonical(query)] + parts {
-            out += Array("\(part.count):".utf8)
-            out += part
-        }
+    /// Whether `canonical` is another than `plain`.
+    var hasForm: Bool { if case .other = kind { false } else { true } }
+
+    private func key(_ kind: StaticString, _ parts: [[UInt8]]) -> ByteKey {
+        var out: [UInt8] = []
+        let size = query.reduce(method.count + path.count) { $0 + $1.name.count + $1.value.count + 8 }
+        out.reserveCapacity(parts.reduce(size + 48) { $0 + $1.count })
+        out.append(kind)
+        Self.add(method, &out)
+        Self.add(path, &out)
+        Self.add(Self.canonical(query), &out)
+        for part in parts { Self.add(part, &out) }
         return ByteKey(out)
+    }
+
+    private static func add(_ part: [UInt8], _ out: inout [UInt8]) {
+        out.appendDecimal(part.count)
+        out.append(Byte.colon)
+        out += part
     }
 
     /// By name; equal names stay in order.
     private static func canonical(_ pairs: [(name: [UInt8], value: [UInt8])]) -> [UInt8] {
-        let sorted = pairs.enumerated().sorted { left, right in
-            left.element.name.isSame(as: right.element.name)
-                ? left.offset < right.offset
-                : left.element.name.lexicographicallyPrecedes(right.element.name)
+        if pairs.isEmpty { return [] }
+        let sorted =
+            pairs.count == 1
+            ? [(0, pairs[0])]
+            : pairs.enumerated().sorted { left, right in
+                left.element.name.isSame(as: right.element.name)
+                    ? left.offset < right.offset
+                    : left.element.name.lexicographicallyPrecedes(right.element.name)
+            }
+        var out: [UInt8] = []
+        for (_, pair) in sorted {
+            out.appendDecimal(pair.name.count)
+            out.append(Byte.comma)
+            Self.add(pair.value, &out)
+            out += pair.name
         }
-        return sorted.flatMap { pair in
-            Array("\(pair.element.name.count),\(pair.element.value.count):".utf8) + pair.element.name
-                + pair.element.value
-        }
+        return out
     }
 
     /// Raw names and values, in order: `%2B` and `+` differ.
@@ -220,19 +246,22 @@ package struct RequestMeaning: Sendable {
         case json, form, multipart([UInt8]), other
     }
 
-    private var kind: Kind {
+    private var json: JSONDocument? { document ?? (try? JSONDocument(body)) }
+
+    private static func kind(_ mediaType: [UInt8], _ body: [UInt8]) -> (kind: Kind, document: JSONDocument?) {
+        if mediaType.isEmpty, body.isEmpty { return (.other, nil) }
         let type = mediaType.prefix { $0 != 59 }.map(Byte.lowercased)
         let name = Array(type).trimmed.text
-        if name == "application/json" || name.hasSuffix("+json") { return .json }
         // Clients that send JSON under the form type are known.
         let first = body.first { $0 > 32 }
-        if first == 123 || first == 91, (try? JSONDocument(body)) != nil { return .json }
-        if name == "application/x-www-form-urlencoded" { return .form }
-        if name == "multipart/form-data", let boundary { return .multipart(boundary) }
-        return .other
+        let document = first == 123 || first == 91 ? try? JSONDocument(body) : nil
+        if name == "application/json" || name.hasSuffix("+json") || document != nil { return (.json, document) }
+        if name == "application/x-www-form-urlencoded" { return (.form, nil) }
+        if name == "multipart/form-data", let boundary = boundary(mediaType) { return (.multipart(boundary), nil) }
+        return (.other, nil)
     }
 
-    private var boundary: [UInt8]? {
+    private static func boundary(_ mediaType: [UInt8]) -> [UInt8]? {
         for part in mediaType.split(separator: 59).dropFirst() {
             let text = Array(part).trimmed
             guard text.count > 9, Array(text.prefix(9)).equalsIgnoringCase(Array("boundary=".utf8)) else { continue }
@@ -251,7 +280,7 @@ package struct RequestMeaning: Sendable {
         }
         switch (kind, request.kind) {
         case (.json, .json):
-            guard let own = try? JSONDocument(body), let other = try? JSONDocument(request.body) else { break }
+            guard let own = json, let other = request.json else { break }
             return JSONMeaning.difference(own.root, other.root, rules.ignoreJSON, &bound).map {
                 "body differs at \($0)"
             }

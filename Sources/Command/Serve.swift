@@ -128,16 +128,21 @@ struct Serve {
         var findings: [String] = []
         if !unmatched.isEmpty {
             findings.append(
-                "\(counted(unmatched.count, "call", "calls")) that no recording answers:\n  "
-                    + unmatched.prefix(20).joined(separator: "\n  "))
+                "\(counted(unmatched.count, "call", "calls")) that no recording answers:" + Self.listed(unmatched))
         }
-        let unasked = "nobody asked for:\n  " + leftovers.joined(separator: "\n  ")
+        let unasked = "nobody asked for:" + Self.listed(leftovers)
         if !leftovers.isEmpty, arguments.has("complete") {
             findings.append(unasked)
         } else if !leftovers.isEmpty {
             Files.error("(\(unasked))\n")
         }
         if !findings.isEmpty { throw Finding(message: findings.joined(separator: "\n")) }
+    }
+
+    /// A line each, as many as people read.
+    private static func listed(_ lines: [String]) -> String {
+        let shown = lines.prefix(20).map { "\n  " + $0 }.joined()
+        return lines.count > 20 ? shown + "\n  and \(lines.count - 20) more" : shown
     }
 
     /// The name under which this machine itself reaches what listens at an address.

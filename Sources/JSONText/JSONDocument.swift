@@ -32,11 +32,16 @@ package final class JSONDocument: Sendable {
     let nodes: [Node]
 
     /// Reads a text.
-    /// - Parameter depth: how far arrays and objects may be nested.
-    package init(_ bytes: [UInt8], dialect: Dialect = .json, depth: Int = 512) throws(JSONError) {
+    /// - Parameters:
+    ///   - depth: how far arrays and objects may be nested.
+    ///   - levels: how far they are listed; one that stands in so many others is checked, and listed as empty. Its source
+    ///     is there.
+    package init(
+        _ bytes: [UInt8], dialect: Dialect = .json, depth: Int = 512, levels: Int = .max
+    ) throws(JSONError) {
         self.bytes = bytes
         self.dialect = dialect
-        nodes = try JSONScanner.scan(bytes, dialect, depth)
+        nodes = try JSONScanner.scan(bytes, dialect, depth, levels: levels)
     }
 
     package convenience init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
@@ -133,6 +138,9 @@ package struct JSONValue: Sendable {
 
     package var sourceText: String { String(decoding: source, as: UTF8.self) }
 
+    /// The same value as all there is of a document, with everything that stands in it.
+    package var alone: JSONValue? { (try? JSONDocument(Array(source), dialect: document.dialect))?.root }
+
     package var isNull: Bool { kind == .null }
 
     package var bool: Bool? {
@@ -193,7 +201,14 @@ package struct JSONValue: Sendable {
 
     package var elements: [JSONValue] {
         guard kind == .array else { return [] }
-        return children.map { JSONValue(document: document, index: $0) }
+        var elements: [JSONValue] = []
+        let end = Int(node.next)
+        var child = index + 1
+        while child < end {
+            elements.append(JSONValue(document: document, index: child))
+            child = Int(document.nodes[child].next)
+        }
+        return elements
     }
 
     package var members: [Member] {
@@ -210,17 +225,6 @@ package struct JSONValue: Sendable {
             child = Int(document.nodes[value].next)
         }
         return members
-    }
-
-    private var children: [Int] {
-        var children: [Int] = []
-        let end = Int(node.next)
-        var child = index + 1
-        while child < end {
-            children.append(child)
-            child = Int(document.nodes[child].next)
-        }
-        return children
     }
 
     /// The member of that name; of several, the last, as most readers have it.

@@ -14,6 +14,8 @@ struct JSONScanner {
     private let count: Int
     private let isJSON5: Bool
     private let depth: Int
+    /// Containers that stand in so many others are listed without what is in them.
+    private let levels: Int
     private var index = 0
     private var nodes: [JSONDocument.Node] = []
     private var open: [Open] = []
@@ -24,7 +26,7 @@ struct JSONScanner {
     }
 
     static func scan(
-        _ bytes: [UInt8], _ dialect: JSONDocument.Dialect, _ depth: Int
+        _ bytes: [UInt8], _ dialect: JSONDocument.Dialect, _ depth: Int, levels: Int
     ) throws(JSONError) -> [JSONDocument.Node] {
         guard bytes.count < Int(UInt32.max) else {
             throw JSONError(message: "the text is larger than 4 GiB", offset: 0, position: .init(line: 1, column: 1))
@@ -33,7 +35,7 @@ struct JSONScanner {
             guard let base = buffer.baseAddress else {
                 return .failure(Mistake(message: "the text is empty", offset: 0))
             }
-            var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth)
+            var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth, levels)
             do throws(Mistake) {
                 try scanner.run()
             } catch {
@@ -50,11 +52,12 @@ struct JSONScanner {
         }
     }
 
-    private init(_ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int) {
+    private init(_ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
         self.base = base
         self.count = count
         self.isJSON5 = isJSON5
         self.depth = depth
+        self.levels = levels
         nodes.reserveCapacity(min(count / 8 + 4, 1 << 20))
     }
 
@@ -129,6 +132,7 @@ struct JSONScanner {
     private mutating func close() -> Expectation {
         index += 1
         if let container = open.popLast() {
+            if open.count >= levels { nodes.removeLast(nodes.count - container.node - 1) }
             nodes[container.node].length = UInt32(index) - nodes[container.node].offset
             nodes[container.node].next = UInt32(nodes.count)
         }
@@ -159,7 +163,9 @@ struct JSONScanner {
         let start = index
         var isEscaped = false
         index += 1
-        while index < count {
+        while true {
+            index = JSONRun.end(base, index, count, quote: quote)
+            guard index < count else { break }
             let byte = base[index]
             if byte == quote {
                 index += 1
@@ -168,10 +174,13 @@ struct JSONScanner {
             }
             if byte == 92 {
                 isEscaped = true
-                try escape()
+                // Most escapes are of quotes and line ends.
+                let next = index + 1 < count ? base[index + 1] : 0
+                if next == 34 || next == 92 || next == 110 { index += 2 } else { try escape() }
             } else if byte < 32, !(isJSON5 && byte == 9) {
                 throw mistake("a control character stands in a string")
             } else if byte < 128 {
+                // A tab, which JSON5 allows.
                 index += 1
             } else {
                 try multibyte()

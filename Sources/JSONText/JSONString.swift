@@ -16,12 +16,21 @@ enum JSONString {
     private static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>) -> Int {
         var out = Output(target: target)
         var index = 0
+        guard let base = bytes.baseAddress else { return 0 }
         while index < bytes.count {
-            let byte = bytes[index]
-            if byte == 92, index + 1 < bytes.count {
+            let end = JSONRun.end(base, index, bytes.count, quote: 92)
+            out.append(base + index, end - index)
+            index = end
+            guard index < bytes.count else { break }
+            if bytes[index] == 92, index + 1 < bytes.count {
+                if bytes[index + 1] == 34 {
+                    out.append(34)
+                    index += 2
+                    continue
+                }
                 index = unescape(bytes, index + 1, &out)
             } else {
-                out.append(byte)
+                out.append(bytes[index])
                 index += 1
             }
         }
@@ -31,6 +40,11 @@ enum JSONString {
     private struct Output {
         let target: UnsafeMutablePointer<UInt8>
         var count = 0
+
+        mutating func append(_ run: UnsafePointer<UInt8>, _ length: Int) {
+            (target + count).update(from: run, count: length)
+            count += length
+        }
 
         mutating func append(_ byte: UInt8) {
             target[count] = byte

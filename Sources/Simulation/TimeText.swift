@@ -34,13 +34,14 @@ package enum TimeText {
     }
 
     /// Reads RFC 3339 with any offset, from 1970 to 2200; nil for anything else.
-    package static func instant(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
+    package static func instant(_ text: String) -> Int64? { instant(Array(text.utf8)) }
+
+    package static func instant(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= 20, bytes[4] == 45, bytes[7] == 45, bytes[10] | 32 == 116, bytes[13] == 58,
             bytes[16] == 58,
-            let year = decimalDigits(bytes[0..<4]), let month = decimalDigits(bytes[5..<7]),
-            let day = decimalDigits(bytes[8..<10]), let hour = decimalDigits(bytes[11..<13]),
-            let minute = decimalDigits(bytes[14..<16]), let second = decimalDigits(bytes[17..<19]),
+            let year = number(bytes, 0..<4), let month = number(bytes, 5..<7), let day = number(bytes, 8..<10),
+            let hour = number(bytes, 11..<13), let minute = number(bytes, 14..<16),
+            let second = number(bytes, 17..<19),
             (1970...2200).contains(year),
             let seconds = CivilTime.seconds(
                 year: year, month: month, day: day, hour: hour, minute: minute, second: second)
@@ -48,22 +49,35 @@ package enum TimeText {
         var index = 19
         var nanoseconds: Int64 = 0
         if bytes[index] == 46 {
-            let digits = bytes[(index + 1)...].prefix { $0 >= 48 && $0 <= 57 }
-            guard (1...9).contains(digits.count), let value = decimalDigits(digits) else { return nil }
-            nanoseconds = Int64(value) * power(9 - digits.count)
-            index += 1 + digits.count
+            let start = index + 1
+            index = start
+            while index < bytes.count, bytes[index] >= 48, bytes[index] <= 57 { index += 1 }
+            guard (1...9).contains(index - start), let value = number(bytes, start..<index) else { return nil }
+            nanoseconds = Int64(value) * power(9 - (index - start))
         }
-        guard let offset = offset(bytes[index...]) else { return nil }
+        guard let offset = offset(bytes, index) else { return nil }
         return (seconds - offset) * 1_000_000_000 + nanoseconds
     }
 
-    private static func offset(_ bytes: ArraySlice<UInt8>) -> Int64? {
-        let zone = Array(bytes)
-        if zone.count == 1, zone[0] | 32 == 122 { return 0 }
-        guard zone.count == 6, zone[0] == 43 || zone[0] == 45, zone[3] == 58, let hours = decimalDigits(zone[1..<3]),
-            let minutes = decimalDigits(zone[4..<6]), hours < 24, minutes < 60
+    private static func offset(_ bytes: [UInt8], _ start: Int) -> Int64? {
+        if bytes.count == start + 1, bytes[start] | 32 == 122 { return 0 }
+        guard bytes.count == start + 6, bytes[start] == 43 || bytes[start] == 45, bytes[start + 3] == 58,
+            let hours = number(bytes, start + 1..<start + 3), let minutes = number(bytes, start + 4..<start + 6),
+            hours < 24, minutes < 60
         else { return nil }
-        return Int64(hours * 3600 + minutes * 60) * (zone[0] == 45 ? -1 : 1)
+        return Int64(hours * 3600 + minutes * 60) * (bytes[start] == 45 ? -1 : 1)
+    }
+
+    /// Of up to nine digits.
+    private static func number(_ bytes: [UInt8], _ range: Range<Int>) -> Int? {
+        var value = 0
+        var index = range.lowerBound
+        while index < range.upperBound {
+            guard bytes[index] >= 48, bytes[index] <= 57 else { return nil }
+            value = value * 10 + Int(bytes[index] - 48)
+            index += 1
+        }
+        return value
     }
 
     /// The longest duration, some 47 years: from the clock's last moment it still leads to a number that fits.

@@ -47,23 +47,61 @@ package enum Base64 {
 
     /// Reads either alphabet, with or without padding, whatever bits are left over; nil for other characters and for a
     /// single last character.
-    package static func decodeLeniently(_ text: [UInt8]) -> [UInt8]? {
-        var bare = text
-        while bare.last == 61 { bare.removeLast() }
-        var out: [UInt8] = []
-        out.reserveCapacity(bare.count * 3 / 4)
+    /// - Parameter skipsSpace: whether spaces and control characters are passed over.
+    package static func decodeLeniently(_ text: [UInt8], skipsSpace: Bool = false) -> [UInt8]? {
+        var isGood = true
+        let out = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { buffer, count in
+            guard let target = buffer.baseAddress else { return }
+            text.withUnsafeBufferPointer { text in
+                values.withUnsafeBufferPointer { values in
+                    isGood = decode(text, values, skipsSpace, target, &count)
+                }
+            }
+        }
+        return isGood ? out : nil
+    }
+
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt8>, _ skipsSpace: Bool,
+        _ target: UnsafeMutablePointer<UInt8>, _ count: inout Int
+    ) -> Bool {
+        var end = text.count
+        while end > 0, text[end - 1] == 61 || skipsSpace && text[end - 1] <= 32 { end -= 1 }
+        var (index, written, bits) = (0, 0, 0)
         var word: UInt32 = 0
-        var bits = 0
-        for byte in bare {
-            guard let value = value(byte == 43 ? 45 : byte == 47 ? 95 : byte) else { return nil }
+        while index < end {
+            if bits == 0, index + 4 <= end {
+                let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+                let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
+                if a | b | c | d < 64 {
+                    target[written] = a << 2 | b >> 4
+                    target[written + 1] = b << 4 | c >> 2
+                    target[written + 2] = c << 6 | d
+                    written += 3
+                    index += 4
+                    continue
+                }
+            }
+            let byte = text[index]
+            index += 1
+            if skipsSpace, byte <= 32 { continue }
+            let value = values[Int(byte)]
+            if value > 63 { return false }
             word = word << 6 | UInt32(value)
             bits += 6
             if bits >= 8 {
                 bits -= 8
-                out.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+                target[written] = UInt8(truncatingIfNeeded: word >> UInt32(bits))
+                written += 1
             }
         }
-        return bits < 6 ? out : nil
+        count = written
+        return bits < 6
+    }
+
+    /// What each octet stands for in either alphabet; 255 for those that are in neither.
+    private static let values: [UInt8] = (0...255).map { byte in
+        value(byte == 43 ? 45 : byte == 47 ? 95 : byte) ?? 255
     }
 
     private static func value(_ byte: UInt8) -> UInt8? {

@@ -98,8 +98,22 @@ extension Int64 {
 extension [UInt8] {
     /// Appends a number, zero-padded to `width`.
     package mutating func appendDecimal(_ number: Int, width: Int = 1) {
-        let digits = Array<UInt8>(String(number).utf8)
-        if digits.count < width { append(contentsOf: repeatElement(48, count: width - digits.count)) }
-        append(contentsOf: digits)
+        if number < 0 { append(45) }
+        var rest = number.magnitude
+        var scale: UInt = 1
+        var count = 1
+        while rest / scale >= 10 {
+            scale *= 10
+            count += 1
+        }
+        while count < width {
+            append(48)
+            count += 1
+        }
+        while scale > 0 {
+            append(48 + UInt8(rest / scale))
+            rest %= scale
+            scale /= 10
+        }
     }
 }

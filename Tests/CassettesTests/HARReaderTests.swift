@@ -223,6 +223,21 @@ struct HARReaderTests {
         }
     }
 
+    @Test(
+        "Many entries keep their order and their numbers, whatever is skipped among them",
+        arguments: [1, 63, 64, 65, 1500])
+    func many(_ count: Int) throws {
+        let entries = (1...count).map { number in
+            let isSkipped = number % 3 == 0 || (200..<420).contains(number)
+            return entry(url: isSkipped ? "wss://a.example/\(number)" : "https://a.example/\(number)")
+        }
+        let cassette = try read(entries.joined(separator: ","))
+        let (skipped, kept) = (cassette.notes.map { $0.entry ?? 0 }, cassette.entries.map { $0.url.path.text })
+        let wanted = (1...count).filter { $0 % 3 == 0 || (200..<420).contains($0) }
+        #expect(skipped == wanted)
+        #expect(kept == (1...count).filter { !wanted.contains($0) }.map { "/\($0)" })
+    }
+
     @Test("5,000 seeded mutations of a good HAR never crash, and never lose an entry that is not touched")
     func mutations() throws {
         let good = entry(

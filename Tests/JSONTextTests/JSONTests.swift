@@ -72,6 +72,45 @@ struct JSONTests {
         #expect(JSONComparison.difference(left.root, right.root)?.description == "$.items[1].id: 10 against 12")
     }
 
+    @Test("What ends a run in a string is found wherever it stands, in JSON and in JSON5")
+    func runs() throws {
+        for length in 0..<40 {
+            for (mark, text) in [("\\\"", "\""), ("\\n", "\n"), ("\\u00e9", "é"), ("é", "é"), ("\\/", "/"), ("~", "~")]
+            {
+                let (before, after) = (
+                    String(repeating: "a", count: length), String(repeating: "b", count: 40 - length)
+                )
+                let root = try JSONDocument("[\"\(before)\(mark)\(after)\(mark)\"]").root
+                #expect(root.elements.first?.string == before + text + after + text)
+            }
+            let plain = String(repeating: "\u{7F}", count: length)
+            for control in 0..<32 {
+                let mark = String(UnicodeScalar(UInt8(control)))
+                #expect(throws: JSONError.self) { try JSONDocument("\"\(plain)\(mark)\"") }
+                if control == 9 {
+                    let tab = try JSONDocument("'\(plain)\t\"'", dialect: .json5).root.string
+                    #expect(tab == plain + "\t\"")
+                }
+            }
+            #expect(throws: JSONError.self) { try JSONDocument("\"\(plain)") }
+            #expect(throws: JSONError.self) { try JSONDocument(Array("\"\(plain)".utf8) + [0xFF, 34]) }
+        }
+    }
+
+    @Test("Listed as far as some level, a text has deeper values as their source only, and each is whole alone")
+    func levels() throws {
+        let text = #"{"a":[{"b":[1,{"c":2}]},[],{}],"d":{"e":{"f":[3]}},"g":4}"#
+        let (whole, part) = (try JSONDocument(text).root, try JSONDocument(Array(text.utf8), levels: 2).root)
+        #expect(part.members.map(\.name) == ["a", "d", "g"] && part["g"]?.int == 4)
+        let elements = try #require(part["a"]?.elements)
+        #expect(elements.count == 3 && elements[0].members.isEmpty && part["d"]?["e"]?.members.isEmpty == true)
+        #expect(elements[0].sourceText == #"{"b":[1,{"c":2}]}"#)
+        #expect(elements[0].alone?["b"]?.elements.last?["c"]?.int == 2)
+        #expect(part["d"]?["e"]?.alone?["f"]?.elements.first?.int == 3)
+        #expect(part.alone?["a"]?.elements.count == whole["a"]?.elements.count)
+        #expect(throws: JSONError.self) { try JSONDocument(Array(#"{"a":[{"b":[1,}]}"#.utf8), levels: 1) }
+    }
+
     @Test("Writes in the order it is told, escaping only what must be")
     func writes() {
         let value: JSON = ["b": "a\"\\\n\u{1}é/", "a": [1, true, nil]]

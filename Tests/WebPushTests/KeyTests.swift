@@ -52,6 +52,31 @@ struct KeyTests {
         #expect(try Record.decrypt(padded, with: keys) == text)
     }
 
+    @Test("Base64 of either alphabet is read back, padded or not, with white space where that is passed over")
+    func base64() {
+        var bytes: [UInt8] = []
+        for length in 0..<130 {
+            for text in [Base64.encode(bytes), Base64.encode(bytes, .standard)] {
+                let octets = Array(text.utf8)
+                #expect(Base64.decodeLeniently(octets) == bytes)
+                var spaced: [UInt8] = []
+                for (offset, octet) in octets.enumerated() {
+                    spaced += offset % 5 == length % 5 ? [13, 10, octet, 32] : [octet]
+                }
+                #expect(Base64.decodeLeniently(spaced + [10], skipsSpace: true) == bytes)
+                if !bytes.isEmpty {
+                    #expect(Base64.decodeLeniently([32] + octets) == nil)
+                    for wrong in [UInt8(46), 0x80, 61, 0] {
+                        #expect(Base64.decodeLeniently([octets[0], wrong] + octets) == nil)
+                    }
+                }
+                let single = octets.filter { $0 != 61 }
+                if single.count % 4 == 0 { #expect(Base64.decodeLeniently(single + [65]) == nil) }
+            }
+            bytes.append(UInt8(truncatingIfNeeded: length &* 151 &+ 7))
+        }
+    }
+
     @Test("Scalars beyond the order of the curve, and none, are no keys")
     func scalars() {
         #expect(KeyPair(scalar: [UInt8](repeating: 0, count: 32)) == nil)

@@ -1,0 +1,36 @@
+/// Runs of octets in strings that stand for themselves, found eight at a time.
+enum JSONRun {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    /// Where the run that begins at `start` ends: before a quote of that kind, a backslash, a control character, or an
+    /// octet that is no ASCII.
+    static func end(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int, quote: UInt8) -> Int {
+        var index = start
+        // Short runs are the most: one octet after the other finds their end sooner.
+        let near = min(count, start + 12)
+        while index < near {
+            let byte = base[index]
+            if byte < 32 || byte == quote || byte == 92 || byte >= 128 { return index }
+            index += 1
+        }
+        let quotes = ones &* UInt64(quote)
+        let backslashes = ones &* 92
+        let spaces = ones &* 32
+        while index + 8 <= count {
+            let word = UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
+            let (quoted, escaped) = (word ^ quotes, word ^ backslashes)
+            // The top bit of each octet that is one of those; above the first of them, some that are not.
+            let found =
+                (word | (word &- spaces) & ~word | (quoted &- ones) & ~quoted | (escaped &- ones) & ~escaped) & tops
+            if found != 0 { return index + found.trailingZeroBitCount >> 3 }
+            index += 8
+        }
+        while index < count {
+            let byte = base[index]
+            if byte < 32 || byte == quote || byte == 92 || byte >= 128 { return index }
+            index += 1
+        }
+        return index
+    }
+}
