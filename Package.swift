@@ -57,6 +57,9 @@ let package = Package(
             "Fluxer", path: "Backends/Fluxer",
             ["PushSimSimulation", "PushSimWire", "PushSimJSONText", "PushSimWebPush"]),
         part(
+            "Sunbird", path: "Backends/Sunbird",
+            ["PushSimSimulation", "PushSimWire", "PushSimJSONText"]),
+        part(
             "Push", path: "Backends/Push",
             ["PushSimSimulation", "PushSimWire", "PushSimJSONText"]),
         part(
@@ -65,7 +68,8 @@ let package = Package(
         part(
             "", path: "PushSim", resources: [.embedInCode("profiles")],
             [
-                "PushSimNTM", "PushSimFluxer", "PushSimPush", "PushSimCassettes", "PushSimFaults", "PushSimSimulation",
+                "PushSimNTM", "PushSimFluxer", "PushSimSunbird", "PushSimPush", "PushSimCassettes", "PushSimFaults",
+                "PushSimSimulation",
                 "PushSimWire",
                 "PushSimJSONText",
                 "PushSimWebPush", "CPushSimRecordings", "CPushSimSystem",

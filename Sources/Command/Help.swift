@@ -30,13 +30,13 @@ enum Help {
                 .init(name: "quiet", value: nil, about: "no line per call"),
             ], example: "pushsim serve --port 0 --profile flaky-registration"),
         Verb(
-            name: "push", usage: "push ntm --topic TOPIC | fluxer --channel ID [flags]",
+            name: "push", usage: "push ntm --topic TOPIC | fluxer --channel ID | sunbird --payload JSON [flags]",
             about: "Send a push through a running server.",
             flags: [
                 .init(name: "url", value: "URL", about: "the server (http://127.0.0.1:8025)"),
                 .init(
                     name: "type", value: "TYPE", about: "ntm: notify, cancel, chat; fluxer: notification, clear, ring"),
-                .init(name: "topic", value: "TOPIC", about: "ntm: whose subscribers get it"),
+                .init(name: "topic", value: "TOPIC", about: "ntm, sunbird: whose subscribers get it"),
                 .init(name: "userdata", value: "JSON", about: "ntm: instead of the usual userdata"),
                 .init(name: "channel", value: "ID", about: "fluxer: the channel"),
                 .init(name: "account", value: "ID", about: "fluxer: an account or session; all without it"),
@@ -52,6 +52,9 @@ enum Help {
                 .init(name: "caller-name", value: "TEXT", about: "fluxer: a ring's caller, by name"),
                 .init(name: "caller-avatar", value: "URL", about: "fluxer: a ring's caller, as a picture"),
                 .init(name: "started-at", value: "MS", about: "fluxer: when the ring began, since 1970"),
+                .init(name: "payload", value: "JSON", about: "sunbird: the notification"),
+                .init(name: "repeat", value: "WHEN", about: "sunbird: 15m, or cron's five fields"),
+                .init(name: "time-zone", value: "OFFSET", about: "sunbird: of the five fields, such as +05:30 (UTC)"),
                 .init(name: "apns-out", value: "FILE", about: "write the .apns file for simctl there"),
                 .init(name: "bundle", value: "ID", about: "the bundle in it (com.example.app)"),
                 .init(name: "pushkit-out", value: "FILE", about: "write the bare dictionary there"),

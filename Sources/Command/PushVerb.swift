@@ -11,9 +11,11 @@ struct PushVerb {
         switch arguments.rest {
         case ["ntm"]: try verb.ntm()
         case ["fluxer"]: try verb.fluxer()
+        case ["sunbird"]: try verb.sunbird()
         case let words where words.count > 1:
             throw UsageError(message: "push takes one backend, and no \"\(words[1])\".", verb: "push")
-        default: throw UsageError(message: "Say which backend sends it: push ntm, or push fluxer.", verb: "push")
+        default:
+            throw UsageError(message: "Say which backend sends it: ntm, fluxer or sunbird.", verb: "push")
         }
     }
 
@@ -37,6 +39,23 @@ struct PushVerb {
         if let stray = arguments.names.first(where: { !known.contains($0) && !always.contains($0) }) {
             throw UsageError(message: "\(what) has no --\(stray).", verb: "push")
         }
+    }
+
+    private func sunbird() throws {
+        let flags = ["topic": "topic", "payload": "payload", "repeat": "repeat", "timeZone": "time-zone"]
+        try refuse("push sunbird", besides: Array(flags.values))
+        let text = try required("payload").string ?? ""
+        let payload: JSONDocument
+        do throws(JSONError) {
+            payload = try JSONDocument(text)
+        } catch {
+            throw UsageError(message: "--payload is not JSON: \(error.description)", verb: "push")
+        }
+        var body: JSON = ["payload": JSON(payload.root)]
+        for member in ["topic", "repeat", "timeZone"] {
+            if let value = arguments.last(flags[member] ?? member) { body.set(member, .string(value)) }
+        }
+        try send("/__pushsim/sunbird/broadcasts", body, flags)
     }
 
     private enum Value {
@@ -95,7 +114,9 @@ struct PushVerb {
         try writeFiles(deliveries)
         if arguments.has("json") { return Files.out(response.body.text) }
         let lines = deliveries.map { delivery in
-            let words = ["id", "transport", "subscriber", "device_id", "outcome"].compactMap { delivery[$0]?.string }
+            let words = ["id", "transport", "subscriber", "device_id", "token", "outcome"].compactMap {
+                delivery[$0]?.string
+            }
             return "  " + words.joined(separator: "  ") + "\n"
         }
         Files.out("\(counted(deliveries.count, "delivery", "deliveries"))\n" + lines.joined())

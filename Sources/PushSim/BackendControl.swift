@@ -15,7 +15,9 @@ struct BackendControl: Sendable {
         await withCheckedContinuation { continuation in
             service.defaultScope.run { $0.afterDeliveries { continuation.resume() } }
         }
-        return ["deliveries": ControlAPI.describe(deliveries)]
+        var body = answer.body ?? .object([])
+        body.set("deliveries", ControlAPI.describe(deliveries))
+        return body
     }
 
     func answer(_ method: String, _ name: String, _ body: JSON?) throws(PushSimError) -> ControlAnswer {

@@ -58,6 +58,7 @@ extension ControlAPI {
                 }
                 done.append((state, before))
             }
+            for (state, _) in done { state.restored(&world) }
         }
     }
 

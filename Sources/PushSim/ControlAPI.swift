@@ -56,7 +56,9 @@ struct ControlAPI {
         scope.run { world in
             world.afterDeliveries {
                 var answer = answer
-                answer.body = ["deliveries": Self.describe(deliveries)]
+                var body = answer.body ?? .object([])
+                body.set("deliveries", Self.describe(deliveries))
+                answer.body = body
                 done(answer)
             }
         }
@@ -68,6 +70,7 @@ struct ControlAPI {
                 var entry: JSON = ["id": .string(delivery.name)]
                 if let subscriber = delivery.subscriber { entry.set("subscriber", .text(subscriber)) }
                 if let device = delivery.deviceID { entry.set("device_id", .text(device)) }
+                if delivery.subscriber == nil, delivery.deviceID == nil { entry.set("token", .text(delivery.token)) }
                 entry.set("transport", .string(delivery.transport))
                 entry.set("outcome", .string(delivery.outcomeText))
                 return entry

@@ -51,13 +51,15 @@ public struct Push: Sendable {
     let number: Int
     /// Of the scope, such as `d1`.
     public let id: String
-    /// `notify`, `cancel` or `chat` of NTM; `notification`, `clear` or `ring` of Fluxer; `message` of the push
-    /// service; `delivery` of a recording.
+    /// `notify`, `cancel` or `chat` of NTM; `notification`, `clear` or `ring` of Fluxer; `broadcast` of Sunbird;
+    /// `message` of the push service; `delivery` of a recording.
     public let kind: String
     /// `apns`, `xmpp`, `fcm` or `webpush`.
     public let transport: String
-    /// `ntm`, `fluxer`, `push`, or `recording` where a cassette is played.
+    /// `ntm`, `fluxer`, `sunbird`, `push`, or `recording` where a cassette is played.
     public let backend: String
+    /// Of NTM and Sunbird: the topic whose subscriber got it.
+    public let topic: String?
     /// When it was accepted, on the simulation clock, in RFC 3339.
     public let time: String
     /// What was put in on purpose: the id of a broken record, or the rule that acted; nil for a good one.
@@ -66,7 +68,7 @@ public struct Push: Sendable {
     public let attempts: Int
     /// Its header fields, in order.
     public let headers: [(name: String, value: String)]
-    /// What was encrypted, where something was.
+    /// What was encrypted, where something was; of NTM the userdata, of Sunbird the notification.
     public let plaintext: [UInt8]?
     /// What the device's system or connection was handed.
     public let body: [UInt8]
@@ -79,6 +81,7 @@ public struct Push: Sendable {
         kind = delivery.kind
         transport = delivery.transport
         backend = delivery.backend
+        topic = delivery.topic?.text
         time = TimeText.rfc3339(delivery.time)
         fault = delivery.fault ?? delivery.rules.first
         attempts = delivery.attempts

@@ -8,6 +8,8 @@ public struct PushBackend: Hashable, Sendable {
     public static let ntm = PushBackend(name: "ntm")
     /// Fluxer.
     public static let fluxer = PushBackend(name: "fluxer")
+    /// Sunbird over FCM.
+    public static let sunbird = PushBackend(name: "sunbird")
 }
 
 extension PushSim {

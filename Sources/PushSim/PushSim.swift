@@ -219,6 +219,9 @@ public final class PushSim: Sendable {
     /// Fluxer.
     public var fluxer: FluxerControl { FluxerControl(service) }
 
+    /// Sunbird over FCM.
+    public var sunbird: SunbirdControl { SunbirdControl(service) }
+
     /// Sends deliveries to the endpoints of a host over plain HTTP to a server on this machine instead.
     /// - Parameters:
     ///   - host: of the endpoints, such as `push.example.org`.

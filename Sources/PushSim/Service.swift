@@ -4,6 +4,7 @@ import PushSimJSONText
 import PushSimNTM
 import PushSimPush
 package import PushSimSimulation
+import PushSimSunbird
 package import PushSimWire
 import Synchronization
 
@@ -33,7 +34,7 @@ package final class Service: RequestHandler {
         package init() { options = OptionValues(Service.optionTable) }
     }
 
-    package static let allBackends: [any Backend] = [NTM(), PushService(), Fluxer()]
+    package static let allBackends: [any Backend] = [NTM(), PushService(), Sunbird(), Fluxer()]
     package static let optionTable: [OptionDescription] = allBackends.flatMap(\.options) + ServerOptions.table
 
     let settings: Settings

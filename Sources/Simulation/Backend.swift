@@ -55,6 +55,8 @@ package protocol BackendState: AnyObject {
     var snapshot: JSON { get }
     /// Replaces all state with what `snapshot` gave. Throws before anything is changed.
     func restore(_ snapshot: JSONValue) throws(ControlError)
+    /// All that was to be restored has been: what is to happen by itself later is set now.
+    func restored(_ world: inout World)
     func reset()
 }
 
@@ -279,6 +281,8 @@ extension BackendState {
     package func refusesUnread(_ call: Call, _ world: inout World) -> Bool { false }
 
     package func mayReach(_ delivery: Delivery) -> Bool { true }
+
+    package func restored(_ world: inout World) {}
 
     package func registrationGone(_ delivery: Delivery, _ world: inout World) {}
 

@@ -106,12 +106,13 @@ package struct World {
         applyInitialState()
     }
 
-    private func applyInitialState() {
+    private mutating func applyInitialState() {
         for state in states {
             guard let own = initialState[state.backendName], let document = try? JSONDocument(own.bytes) else {
                 continue
             }
             try? state.restore(document.root)
+            state.restored(&self)
         }
     }
 

@@ -90,10 +90,31 @@ def delivered(verb, **body):
     def run(port, fake):
         platform = "ios_apns_voip" if verb == "rings" else "android_unified_push"
         ask(port, request("POST", DEVICES, SESSION, device(platform)))
+        if fake is None:
+            return
         call = urllib.request.Request(
             f"http://127.0.0.1:{fake}/__pushsim/fluxer/{verb}", json.dumps(body).encode(), method="POST")
         urllib.request.urlopen(call, timeout=10).read()
     return run
+
+
+FCM = [("Authorization", "Bearer ya29.oauth-token-of-the-sender"), ("Content-Type", "application/json")]
+GREETING = {"id": 7, "type": 2, "epoch": "2026-01-01T05:30:00+0530", "expiry": 1440, "actiondata": {
+    "translations": {"en": {"title": "Hello", "msg": "A new course is there"}, "hi": {"title": "x", "msg": "y"}}}}
+
+
+def broadcast(port):
+    """A device registers and goes on its tenant's topic; the platform sends to it, then somebody through FCM itself."""
+    own = [("Authorization", "AidLogin 4711:8899"), ("Content-Type", "application/x-www-form-urlencoded")]
+    data, _ = ask(port, request("POST", "/iid/register", own, b"device=4711&app=org.sunbird.app&sender=590376"))
+    token = data.rpartition(b"token=")[2].decode()
+    ask(port, request("POST", "/iid/register", own, f"X-gcm.topic=%2Ftopics%2Ftenant-1&sender={token}".encode()))
+    ask(port, request("GET", f"/iid/info/{token}?details=true", FCM[:1]))
+    sending = {"request": {"notifications": [{
+        "mode": "device", "deliveryType": "message", "config": {"topic": "tenant-1"}, "ids": [], "rawData": GREETING}]}}
+    ask(port, request("POST", "/v1/notification/send", FCM[1:], json.dumps(sending).encode()))
+    message = {"message": {"topic": "tenant-1", "data": {"payload": json.dumps(GREETING)}}}
+    ask(port, request("POST", "/v1/projects/sunbird/messages:send", FCM, json.dumps(message).encode()))
 
 
 SESSIONS = {
@@ -109,6 +130,7 @@ SESSIONS = {
     "fluxer-delivery": delivered("notifications", channel_id="42", message_id="7", title="Hi", body="there"),
     "fluxer-clear": delivered("clears", channel_id="42", message_id="7"),
     "fluxer-ring": delivered("rings", channel_id="42", message_id="7", caller_id="9", caller_name="Ada"),
+    "sunbird-broadcast": broadcast,
 }
 
 
@@ -142,10 +164,12 @@ def record(name, session, work):
 
 def replay(name, session, file):
     """The same session against the recording uses every entry and meets nothing unknown."""
-    if session.__code__.co_argcount == 2:
-        return
     replayer = Server(BINARY, "replay", file, "--complete")
-    session(replayer.port)
+    if session.__code__.co_argcount == 2:
+        # What was pushed comes by itself.
+        session(replayer.port, None)
+    else:
+        session(replayer.port)
     code, _, err = replayer.stop()
     if code != 0 or " 501" in err:
         raise SystemExit(f"recordings: {name} does not replay: {err}")

@@ -64,6 +64,29 @@ struct RecordingsTests {
         #expect(last.fields.first("retry-after") != nil)
     }
 
+    @Test("sunbird-broadcast takes a device to its topic and a broadcast there", .cassette("sunbird-broadcast"))
+    func broadcast() async throws {
+        let form = [("Authorization", "AidLogin 1:2"), ("Content-Type", "application/x-www-form-urlencoded")]
+        let registered = try await ask(
+            "POST", "/iid/register", form, "sender=590376&device=4711&app=org.sunbird.app")
+        let token = String(registered.body.text.dropFirst("token=".count))
+        #expect(registered.body.text.hasPrefix("token=") && !token.isEmpty)
+        let topic = try await ask("POST", "/iid/register", form, "sender=\(token)&X-gcm.topic=%2Ftopics%2Ftenant-1")
+        #expect(topic.status == 200 && topic.body.text == "token=\(token)")
+        let info = try await ask("GET", "/iid/info/\(token)?details=true")
+        #expect(JSON(try JSONDocument(info.body).root)["rel"]?["topics"]?["tenant-1"] != nil)
+        let notification = #"""
+            {"id":7,"type":2,"epoch":"2026-01-01T05:30:00+0530","expiry":1440,"actiondata":{"translations":
+             {"en":{"title":"Hello","msg":"A new course is there"},"hi":{"title":"x","msg":"y"}}}}
+            """#
+        let sending = #"""
+            {"request":{"notifications":[{"mode":"device","deliveryType":"message","config":{"topic":"tenant-1"},"ids":[],
+             "rawData":\#(notification)}]}}
+            """#
+        let sent = try await ask("POST", "/v1/notification/send", [("Content-Type", "application/json")], sending)
+        #expect(JSON(try JSONDocument(sent.body).root)["result"]?["response"] == "success")
+    }
+
     private let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
     @Test(

@@ -77,10 +77,12 @@ package struct Fluxer: Backend {
         if let match = table.match(method: head.slice(head.method), path: canonical) {
             return Self.withoutMethods(match)
         }
-        // The messages:send of FCM belongs to Sunbird.
-        if isVersioned, !raw.starts(with: "/v1/projects/") { return .unknown }
+        // What is Sunbird's stays so where that is not served.
+        if isVersioned { return Self.foreign.contains { raw.starts(with: $0) } ? nil : .unknown }
         return Self.unversioned.contains { raw.starts(with: $0) } ? .unknown : nil
     }
+
+    private static let foreign: [[UInt8]] = ["/v1/projects/", "/v1/notification"].map { Array($0.utf8) }
 
     /// What is Fluxer's without `/v1` too.
     private static let unversioned: [[UInt8]] = ["/users/", "/channels/", "/auth/"].map { Array($0.utf8) }

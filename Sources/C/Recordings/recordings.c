@@ -50,6 +50,10 @@ static const uint8_t ntm_topics[] = {
 #embed "../../../recordings/ntm-topics.har"
 };
 
+static const uint8_t sunbird_broadcast[] = {
+#embed "../../../recordings/sunbird-broadcast.har"
+};
+
 static const pushsim_recording all[] = {
     {"fluxer-bad-requests", fluxer_bad_requests, sizeof fluxer_bad_requests},
     {"fluxer-clear", fluxer_clear, sizeof fluxer_clear},
@@ -63,6 +67,7 @@ static const pushsim_recording all[] = {
     {"ntm-register-apns", ntm_register_apns, sizeof ntm_register_apns},
     {"ntm-register-xmpp", ntm_register_xmpp, sizeof ntm_register_xmpp},
     {"ntm-topics", ntm_topics, sizeof ntm_topics},
+    {"sunbird-broadcast", sunbird_broadcast, sizeof sunbird_broadcast},
 };
 
 static const size_t count = sizeof all / sizeof all[0];

@@ -1,0 +1,97 @@
+import PushSimSimulation
+import PushSimWire
+
+/// When a broadcast is sent again.
+enum Repetition: Sendable {
+    /// At once, then every so many nanoseconds.
+    case every(Int64)
+    /// At the minutes that five fields name, `offset` seconds ahead of UTC.
+    case cron(Cron, offset: Int64)
+
+    /// The first time after `time`; both in nanoseconds since 1970.
+    func next(after time: Int64) -> Int64? {
+        switch self {
+        case .every(let span):
+            let (next, isTooLarge) = time.addingReportingOverflow(span)
+            return isTooLarge ? nil : next
+        case .cron(let cron, let offset):
+            let local = time.floorDivided(by: 1_000_000_000) + offset
+            return cron.next(after: local).map { ($0 - offset) * 1_000_000_000 }
+        }
+    }
+}
+
+/// Five fields: minute, hour, day of the month, month and day of the week, each `*`, a number, a range `1-5`, a step
+/// `*/15` or `8-18/2`, or several of those with commas. Where both days are restricted, either will do, as in cron.
+struct Cron: Sendable {
+    private let minutes: Set<Int>
+    private let hours: Set<Int>
+    private let days: Set<Int>
+    private let months: Set<Int>
+    private let weekdays: Set<Int>
+    private let isEitherDay: Bool
+
+    init?(_ text: String) {
+        let fields = text.utf8.split(separator: 32).map(Array.init)
+        guard fields.count == 5, let minutes = Self.numbers(fields[0], 0...59),
+            let hours = Self.numbers(fields[1], 0...23), let days = Self.numbers(fields[2], 1...31),
+            let months = Self.numbers(fields[3], 1...12), let weekdays = Self.numbers(fields[4], 0...7)
+        else { return nil }
+        (self.minutes, self.hours, self.days, self.months) = (minutes, hours, days, months)
+        // Both 0 and 7 are Sunday.
+        self.weekdays = Set(weekdays.map { $0 % 7 })
+        isEitherDay = fields[2].first != 42 && fields[4].first != 42
+    }
+
+    private static func numbers(_ field: [UInt8], _ range: ClosedRange<Int>) -> Set<Int>? {
+        var found: Set<Int> = []
+        for part in field.split(separator: Byte.comma, omittingEmptySubsequences: false) {
+            let halves = part.split(separator: Byte.slash, omittingEmptySubsequences: false)
+            guard halves.count <= 2, let own = span(halves[0], range, isStepped: halves.count == 2) else { return nil }
+            var step = 1
+            if halves.count == 2 {
+                guard let given = decimalDigits(halves[1]), given > 0, given <= range.upperBound else { return nil }
+                step = given
+            }
+            found.formUnion(stride(from: own.lowerBound, through: own.upperBound, by: step))
+        }
+        return found
+    }
+
+    private static func span(
+        _ part: ArraySlice<UInt8>, _ range: ClosedRange<Int>, isStepped: Bool
+    ) -> ClosedRange<Int>? {
+        if part.elementsEqual([42]) { return range }
+        let ends = part.split(separator: 45, omittingEmptySubsequences: false).map { decimalDigits($0) }
+        guard (1...2).contains(ends.count), let first = ends[0], range.contains(first) else { return nil }
+        if ends.count == 1 { return first...(isStepped ? range.upperBound : first) }
+        guard let last = ends[1], range.contains(last), last >= first else { return nil }
+        return first...last
+    }
+
+    /// The first minute after `time` that is named; nil where none comes in nine years, after which a 29 February has
+    /// been. Seconds since 1970.
+    func next(after time: Int64) -> Int64? {
+        let start = (time.floorDivided(by: 60) + 1) * 60
+        var day = start.floorDivided(by: 86_400)
+        let last = day + 9 * 366
+        while day <= last {
+            if holds(CivilTime(day * 86_400)) {
+                for hour in hours.sorted() {
+                    for minute in minutes.sorted() {
+                        let found = day * 86_400 + Int64(hour * 3600 + minute * 60)
+                        if found >= start { return found }
+                    }
+                }
+            }
+            day += 1
+        }
+        return nil
+    }
+
+    private func holds(_ date: CivilTime) -> Bool {
+        guard months.contains(date.month) else { return false }
+        let (isDay, isWeekday) = (days.contains(date.day), weekdays.contains(date.weekday))
+        return isEitherDay ? isDay || isWeekday : isDay && isWeekday
+    }
+}

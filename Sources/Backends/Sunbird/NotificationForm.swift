@@ -1,0 +1,216 @@
+import PushSimJSONText
+import PushSimSimulation
+import PushSimWire
+
+/// A notification as Sunbird's apps read it, and what of it decides when it counts (contract sunbird.md, "Payload
+/// profiles").
+struct SunbirdNotification: Sendable {
+    enum Form: String, Sendable {
+        case design, control, draft, shipped
+    }
+
+    let json: JSON
+    /// The text of its id, by which a device knows it again.
+    let id: [UInt8]
+    /// Nanoseconds since 1970, from which it may be shown; nil at once.
+    let begins: Int64?
+    /// From which it is gone; nil never.
+    var ends: Int64?
+
+    /// Reads without asking whether it is any good.
+    /// - Parameter now: from which an expiry without an epoch counts.
+    init(unchecked value: JSONValue, _ form: Form, now: Int64) {
+        json = JSON(value)
+        id = Self.text(value[form == .control ? "notificationid" : "id"])
+        switch form {
+        case .design, .draft:
+            begins = value["epoch"]?.stringBytes.flatMap(Self.epoch)
+            let minutes = value["expiry"]?.int.map(Int64.init)
+            ends = Self.sum(begins, minutes.flatMap { Self.product($0, 60_000_000_000) })
+        case .control:
+            begins = nil
+            ends = Self.sum(now, Self.milliseconds(value["expiry"]))
+        case .shipped:
+            begins = Self.instant(Self.text(value["displayTime"]))
+            ends = Self.instant(Self.text(value["expiry"]))
+        }
+    }
+
+    /// - Throws: what is wrong, and in which member.
+    init(_ value: JSONValue, _ form: Form, now: Int64, path: String) throws(ControlError) {
+        guard value.kind == .object else { throw ControlError("must be an object, not \(value.kindName)", path: path) }
+        if let twice = value.firstDuplicate {
+            throw ControlError("\"\(twice.name)\" stands twice", path: "\(path).\(twice.name)")
+        }
+        switch form {
+        case .design: try Self.checkDesign(value, path)
+        case .control: try Self.checkControl(value, path)
+        case .draft: try Self.checkDraft(value, path)
+        case .shipped: try Self.checkShipped(value, path)
+        }
+        self.init(unchecked: value, form, now: now)
+    }
+
+    /// Whether it is of this moment that nobody gets it any more.
+    func isOver(_ now: Int64) -> Bool { ends.map { now >= $0 } ?? false }
+
+    // MARK: the forms
+
+    private static func checkDesign(_ value: JSONValue, _ path: String) throws(ControlError) {
+        try checkNumber(value["id"], "\(path).id")
+        let type = try checkType(value["type"], 1...4, "\(path).type")
+        try checkTimes(value, local: "relativetime", path)
+        guard let action = value["actiondata"] else {
+            if type == 1 || type == 2 { throw ControlError("is missing", path: "\(path).actiondata") }
+            return
+        }
+        guard action.kind == .object else {
+            throw ControlError("must be an object, not \(action.kindName)", path: "\(path).actiondata")
+        }
+        if type == 1 || type == 2 || action["translations"] != nil {
+            try checkTranslations(action["translations"], "\(path).actiondata.translations")
+        }
+    }
+
+    private static func checkDraft(_ value: JSONValue, _ path: String) throws(ControlError) {
+        try checkNumber(value["id"], "\(path).id")
+        _ = try checkType(value["type"], 1...2, "\(path).type")
+        try checkTimes(value, local: "relative", path)
+        if value["translations"] != nil { try checkTranslations(value["translations"], "\(path).translations") }
+    }
+
+    private static func checkControl(_ value: JSONValue, _ path: String) throws(ControlError) {
+        for name in ["actiontype", "notificationtype", "notificationid"] as [StaticString] {
+            guard let text = value[name]?.stringBytes, !text.isEmpty else {
+                throw ControlError("must be a text", path: "\(path).\(name)")
+            }
+        }
+        let kind = value["actiontype"]?.string ?? ""
+        guard kind == "display" || kind == "non-display" else {
+            throw ControlError("must be display or non-display, not \"\(kind)\"", path: "\(path).actiontype")
+        }
+        guard let expiry = milliseconds(value["expiry"]), expiry > 0 else {
+            throw ControlError("must be milliseconds such as \"34646millis\"", path: "\(path).expiry")
+        }
+        if let data = value["data"], data.kind != .string {
+            throw ControlError("must be a text, not \(data.kindName)", path: "\(path).data")
+        }
+    }
+
+    private static let actions = [
+        "codePush", "courseUpdate", "contentUpdate", "bookUpdate", "updateApp", "extURL", "contentURL",
+        "certificateUpdate", "search",
+    ]
+
+    private static func checkShipped(_ value: JSONValue, _ path: String) throws(ControlError) {
+        for member in value.members where member.value.kind != .string {
+            throw ControlError("must be a text, as all data of FCM is", path: "\(path).\(member.name)")
+        }
+        guard decimalDigits(text(value["id"])) != nil else {
+            throw ControlError("must be a whole number as text", path: "\(path).id")
+        }
+        guard ["1", "2", "3"].contains(text(value["type"]).text) else {
+            throw ControlError("must be 1, 2 or 3 as text", path: "\(path).type")
+        }
+        for name in ["displayTime", "expiry"] as [StaticString] where value[name] != nil {
+            guard let instant = instant(text(value[name])), instant > 0 else {
+                throw ControlError("must be a time in seconds or milliseconds as text", path: "\(path).\(name)")
+            }
+        }
+        guard let given = value["actionData"] else { return }
+        guard let action = (try? JSONDocument(given.stringBytes ?? []))?.root, action.kind == .object else {
+            throw ControlError("must be the text of a JSON object", path: "\(path).actionData")
+        }
+        guard let type = action["actionType"]?.string, actions.contains(type) else {
+            throw ControlError(
+                "must be one of \(actions.joined(separator: ", "))", path: "\(path).actionData.actionType")
+        }
+    }
+
+    // MARK: members
+
+    private static func checkNumber(_ value: JSONValue?, _ path: String) throws(ControlError) {
+        guard let value else { throw ControlError("is missing", path: path) }
+        guard value.int != nil else { throw ControlError("must be a whole number", path: path) }
+    }
+
+    private static func checkType(
+        _ value: JSONValue?, _ known: ClosedRange<Int>, _ path: String
+    ) throws(ControlError) -> Int {
+        guard let value else { throw ControlError("is missing", path: path) }
+        guard let type = value.int, known.contains(type) else {
+            throw ControlError(
+                "must be a whole number from \(known.lowerBound) to \(known.upperBound), not \(value.sourceText)",
+                path: path)
+        }
+        return type
+    }
+
+    /// A message of the server's has epoch and expiry; one of the app's own has hours after its install instead, and is
+    /// sent to nobody.
+    private static func checkTimes(
+        _ value: JSONValue, local: StaticString, _ path: String
+    ) throws(ControlError) {
+        guard value[local] == nil else {
+            throw ControlError("belongs to the app's own notifications, which nobody sends", path: "\(path).\(local)")
+        }
+        guard let epoch = value["epoch"] else { throw ControlError("is missing", path: "\(path).epoch") }
+        guard let text = epoch.stringBytes, Self.epoch(text) != nil else {
+            throw ControlError("must be a time such as \"2016-08-29T02:40:33+0530\"", path: "\(path).epoch")
+        }
+        guard let expiry = value["expiry"] else { throw ControlError("is missing", path: "\(path).expiry") }
+        guard let minutes = expiry.int, minutes > 0 else {
+            throw ControlError("must be a whole number of minutes above 0", path: "\(path).expiry")
+        }
+    }
+
+    /// By language; English is what all others fall back to.
+    private static func checkTranslations(_ value: JSONValue?, _ path: String) throws(ControlError) {
+        guard let value else { throw ControlError("is missing", path: path) }
+        guard value.kind == .object else { throw ControlError("must be an object, not \(value.kindName)", path: path) }
+        guard value["en"] != nil else { throw ControlError("is missing", path: "\(path).en") }
+        for member in value.members {
+            guard member.value["title"]?.string != nil, member.value["msg"]?.string != nil else {
+                throw ControlError("must have the texts title and msg", path: "\(path).\(member.name)")
+            }
+        }
+    }
+
+    // MARK: values
+
+    private static func text(_ value: JSONValue?) -> [UInt8] {
+        guard let value else { return [] }
+        return value.stringBytes ?? Array(value.source)
+    }
+
+    /// The design page's form: an offset without a colon.
+    static func epoch(_ text: [UInt8]) -> Int64? {
+        guard text.count == 24, text[19] == 43 || text[19] == 45, text[10] == 84 else { return nil }
+        return TimeText.instant(Array(text[..<22]) + [Byte.colon] + text[22...])
+    }
+
+    /// `34646millis`, in nanoseconds.
+    private static func milliseconds(_ value: JSONValue?) -> Int64? {
+        guard let text = value?.stringBytes, text.count > 6, text.suffix(6).elementsEqual("millis".utf8),
+            let number = decimalDigits(text.dropLast(6))
+        else { return nil }
+        return product(Int64(number), 1_000_000)
+    }
+
+    /// Seconds or, from twelve digits on, milliseconds since 1970.
+    private static func instant(_ text: [UInt8]) -> Int64? {
+        guard let number = decimalDigits(text).map(Int64.init) else { return nil }
+        return product(number, text.count >= 12 ? 1_000_000 : 1_000_000_000)
+    }
+
+    private static func product(_ number: Int64, _ factor: Int64) -> Int64? {
+        let (result, isTooLarge) = number.multipliedReportingOverflow(by: factor)
+        return isTooLarge ? nil : result
+    }
+
+    private static func sum(_ start: Int64?, _ span: Int64?) -> Int64? {
+        guard let start, let span else { return nil }
+        let (result, isTooLarge) = start.addingReportingOverflow(span)
+        return isTooLarge ? nil : result
+    }
+}

@@ -1,0 +1,43 @@
+public import PushSimJSONText
+import PushSimSimulation
+
+/// What a test can make the fake Sunbird do.
+public struct SunbirdControl: Sendable {
+    private let control: BackendControl
+
+    init(_ service: Service) { control = BackendControl(service: service, backend: "sunbird") }
+
+    /// A broadcast and what became of its first run.
+    public struct Broadcast: Hashable, Sendable {
+        /// Of the scope, such as `b1`.
+        public let id: String
+        /// Empty where its first run is still to come, and where it has expired.
+        public let deliveries: [SentPush]
+    }
+
+    /// Sends a notification to all tokens on a topic; returns when each delivery has been tried.
+    /// - Parameters:
+    ///   - topic: nil is the topic that `sunbird.defaultTopic` names.
+    ///   - payload: in the form that `sunbird.payload` names.
+    ///   - repeats: whole minutes such as `15m`, at once and then again, or five fields such as `0 8 * * 1-5`, from the
+    ///     next time that they name; until the notification expires.
+    ///   - timeZone: of the five fields: an offset such as `+05:30`; nil is UTC.
+    /// - Throws: `PushSimError` that names the mistake.
+    @discardableResult
+    public func broadcast(
+        topic: String? = nil, payload: JSON, repeats: String? = nil, timeZone: String? = nil
+    ) async throws -> Broadcast {
+        var call: JSON = ["payload": payload]
+        for (name, value) in [("topic", topic), ("repeat", repeats), ("timeZone", timeZone)] {
+            if let value { call.set(name, .string(value)) }
+        }
+        let answer = try await control.call("POST", "broadcasts", call)
+        return Broadcast(id: answer["id"]?.string ?? "", deliveries: SentPush.list(answer))
+    }
+
+    /// Stops a repeating broadcast.
+    /// - Throws: `PushSimError` where there is none of that id.
+    public func stop(_ broadcast: Broadcast) throws {
+        _ = try control.answer("DELETE", "broadcasts/\(broadcast.id)", nil)
+    }
+}
