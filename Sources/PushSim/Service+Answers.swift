@@ -154,7 +154,7 @@ extension Service {
 
     /// A recorded answer has the date that was recorded, or none.
     private func addDate(_ response: inout Response, _ world: inout World) {
-        guard world.player == nil, response.fields.first("date") == nil else { return }
+        guard world.player == nil, !response.fields.has(Self.dateName) else { return }
         response.fields.append(HeaderField(Self.dateName, world.clock.httpDate()))
     }
 

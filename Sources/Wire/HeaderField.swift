@@ -31,6 +31,16 @@ extension [HeaderField] {
         let bytes = Array<UInt8>(name.utf8)
         return first { $0.isNamed(bytes) }?.value
     }
+
+    /// Whether there is a field of that name.
+    package func has(_ name: [UInt8]) -> Bool {
+        var index = 0
+        while index < count {
+            if self[index].name.count == name.count, self[index].isNamed(name) { return true }
+            index += 1
+        }
+        return false
+    }
 }
 
 /// What a byte may be part of.
