@@ -106,7 +106,7 @@ let package = Package(
         tests("WebPush", ["PushSimWebPush", "PushSimJSONText"]),
         tests("Simulation", ["PushSimSimulation", "PushSimWire", "PushSimWebPush"]),
         tests("Faults", ["PushSimFaults", "PushSim", "PushSimSimulation"]),
-        tests("Cassettes", ["PushSimCassettes", "PushSim", "PushSimWire"]),
+        tests("Cassettes", ["PushSimCassettes", "PushSimJSONText", "PushSim", "PushSimWire"]),
         tests(
             "Recorder",
             [

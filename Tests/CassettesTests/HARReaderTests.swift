@@ -1,4 +1,5 @@
 import PushSimCassettes
+import PushSimJSONText
 import PushSimTestSupport
 import PushSimWire
 import Testing
@@ -238,32 +239,47 @@ struct HARReaderTests {
         #expect(kept == (1...count).filter { !wanted.contains($0) }.map { "/\($0)" })
     }
 
-    @Test("5,000 seeded mutations of a good HAR never crash, and never lose an entry that is not touched")
+    /// Where each value of a JSON value stands.
+    private func paths(_ value: JSON, _ path: [JSONPath.Step] = []) -> [[JSONPath.Step]] {
+        var all = path.isEmpty ? [] : [path]
+        for member in value.members ?? [] { all += paths(member.value, path + [.member(member.name)]) }
+        for (index, element) in (value.elements ?? []).enumerated() { all += paths(element, path + [.element(index)]) }
+        return all
+    }
+
+    @Test(
+        "5,000 seeded mutations of a good HAR, members dropped, null or of another type, lose only the entry they touch"
+    )
     func mutations() throws {
         let good = entry(
             request: #""headers":[{"name":"A","value":"b"}],"postData":{"mimeType":"text/plain","text":"x"}"#,
             response:
                 #""status":200,"statusText":"OK","headers":[{"name":"C","value":"d"}],"content":{"size":1,"text":"y"}"#)
-        let values = ["null", "-1", "\"\"", "[]", "{}", "1e99", "true", "\"\u{FFFD}\"", "[null]", "\"9\""]
+        let root = JSON(try JSONDocument(good).root)
+        let all = paths(root)
+        let values: [JSON] = [
+            .null, -1, "", [], .object([]), .number("1e99"), .number("-0.5"), true, "\u{FFFD}", [.null], "9",
+            ["name": 1, "value": [2]], .string(String(repeating: "x", count: 5000)),
+        ]
         var state: UInt64 = 7
         func next(_ bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(truncatingIfNeeded: (state >> 33) % UInt64(bound))
         }
-        let pieces = good.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        for _ in 0..<5000 {
-            var parts = pieces
-            let place = 1 + next(parts.count - 1)
-            // The value that follows a colon, up to what ends it.
-            let tail = parts[place].firstIndex { $0 == "," || $0 == "}" } ?? parts[place].endIndex
-            parts[place] = values[next(values.count)] + parts[place][tail...]
-            let touched = parts.joined(separator: ":")
-            let bytes = har("\(good),\(touched),\(good)")
-            guard let cassette = try? HARReader.read(bytes, name: "t") else { continue }
-            #expect(cassette.entries.count >= 2)
+        var untouched = 0
+        for number in 0..<5000 {
+            var touched = root
+            for _ in 0...(number % 3) {
+                let (path, choice) = (all[next(all.count)], next(values.count + 1))
+                if choice == values.count { touched.remove(path[...]) } else { touched.set(path[...], values[choice]) }
+            }
+            let cassette = try HARReader.read(har("\(good),\(touched),\(good)"), name: "t")
+            #expect((2...3).contains(cassette.entries.count))
             #expect(cassette.entries.first?.answer?.body == .bytes([121]))
             #expect(cassette.entries.last?.answer?.body == .bytes([121]))
+            if cassette.entries.count == 3 { untouched += 1 }
         }
+        #expect(untouched > 2500)
     }
 
     @Test(

@@ -87,6 +87,7 @@ struct ChanceTests {
     @Test("Seed, rule and key do; a profile's own seed goes before the scope's")
     func these() async throws {
         let plain = try await run { try await four($0) }
+        #expect(plain.allSatisfy { $0.count == 16 })
         #expect(try await run(seed: 8) { try await four($0) } != plain)
         #expect(try await run(Self.text.replacing("noise", with: "other")) { try await four($0) } != plain)
         #expect(try await run { [try await garbage($0, "other")] } != [plain[0]])

@@ -220,7 +220,7 @@ struct FluxerDeliveryTests {
         let empty = try await send("", image: image).1
         // The body stands twice; é is two octets.
         let room = 2713 - empty
-        #expect(room % 2 == 0 || room > 0)
+        #expect(room > 100)
         func body(_ octets: Int) -> String {
             String(repeating: "é", count: octets / 2) + (octets % 2 == 1 ? "e" : "")
         }
@@ -248,25 +248,24 @@ struct FluxerDeliveryTests {
         let sim = PushSim.current
         let device = try sim.device(.androidUnifiedPush)
         try await device.register()
-        try await sim.fluxer.notify(channel: "1", message: "2", title: "t", body: "é", icon: "i", imageURL: "")
-        let first = try await device.inbox.next()
-        let base = try #require(first.plaintext?.count)
-        // The image stands eight times, the title and the body twice; the channel's name four times and the tags.
-        var rest = octets - base
-        let images = rest / 8
-        rest -= images * 8
-        try await sim.fluxer.notify(
-            channel: "1", message: "2", title: "t" + String(repeating: "u", count: rest / 2), body: "é", icon: "i",
-            imageURL: String(repeating: "x", count: images))
-        let push = try await device.inbox.next(after: first)
-        let count = try #require(push.plaintext?.count)
-        let isWhole = try device.decrypt(push)["image"] != nil
-        if rest % 2 == 0 {
-            #expect(isWhole == (octets <= 2713))
-            #expect(octets > 2713 || count == octets)
-        } else {
-            #expect(isWhole && count == octets - 1)
+        var last: Push?
+        func send(_ title: String = "t", _ image: String = "") async throws -> Int {
+            try await sim.fluxer.notify(channel: "1", message: "2", title: title, body: "é", icon: "i", imageURL: image)
+            let push = try await device.inbox.next(after: last)
+            last = push
+            return try #require(push.plaintext?.count)
         }
+        var base = try await send()
+        // What can be lengthened stands an even number of times; only the badge's second digit stands once.
+        if (octets - base) % 2 == 1 {
+            for _ in 0..<10 { base = try await send() }
+        }
+        let (images, rest) = ((octets - base) / 8, (octets - base) % 8)
+        try #require(rest % 2 == 0)
+        let count = try await send("t" + String(repeating: "u", count: rest / 2), String(repeating: "x", count: images))
+        let push = try #require(last)
+        #expect(try (device.decrypt(push)["image"] != nil) == (octets <= 2713))
+        #expect(octets > 2713 ? count < 2713 : count == octets)
     }
 
     @Test("A ring drops its avatar first, then caller_id and caller_name together; a name has at most 128 octets")

@@ -129,7 +129,11 @@ struct FluxerEdgeTests {
         try await device.register()
         try await sim.fluxer.notify(
             channel: "1", title: String(repeating: "\"", count: 600), body: String(repeating: "\"", count: 600))
-        #expect(try await device.inbox.next().body.count <= 4096)
+        let push = try await device.inbox.next()
+        #expect(push.body.count <= 4096 && push.fault == id)
+        // The record opens: what is wrong is in the text.
+        let error = #expect(throws: PushSimError.self) { try device.decrypt(push) }
+        #expect(error?.description.hasSuffix("it fails at content.") == true)
     }
 
     @Test(

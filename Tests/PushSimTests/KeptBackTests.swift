@@ -56,9 +56,13 @@ struct KeptBackTests {
         let sent = try await sim.fluxer.notify(channel: "1", title: "t", body: "")
         #expect(sent.map(\.outcome) == ["rejected"])
         try load("when: { calls: '1' }, then: { headers: 'H08.high' }")
-        try await sim.fluxer.notify(channel: "1", title: "t", body: "")
+        let waiting = try await sim.fluxer.notify(channel: "1", title: "t", body: "")
+        #expect(waiting.map(\.outcome) == ["retrying"])
         await sim.advance(by: .seconds(100))
         #expect(device.inbox.deliveries.isEmpty)
+        let journal = try await sim.fluxer("GET", "/__pushsim/journal").json["entries"]?.elements ?? []
+        let outcomes = journal.compactMap { $0["outcome"]?.string }
+        #expect(outcomes.last == "gave_up" && outcomes.filter { $0 == "retrying" }.count > 5)
     }
 
     @Test(
