@@ -17,15 +17,26 @@ MUTATIONS, CLIENTS = 2000, 200
 
 BODY = b'{"proto":"apns","token":"abc","app_domain":"example.com"}'
 FORM = b"proto=xmpp&token=a%40b.c&app_domain=example.com"
+PROFILE = b"{ rules: [ { on: { path: '/x' }, then: { delay: '1ms' } } ] }"
 GOOD = [
     b"POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n"
     b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(BODY) + BODY,
     b"POST /v1/subscriber/ HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nTransfer-Encoding: chunked\r\n"
     b"Connection: close\r\n\r\n%x;a=b\r\n" % len(FORM) + FORM + b"\r\n0\r\nX-T: 1\r\n\r\n",
     b"GET /.well-known/fluxer HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-    b"PUT /__pushsim/profile HTTP/1.1\r\nHost: localhost\r\nContent-Length: 52\r\nConnection: close\r\n\r\n"
-    b"{ rules: [ { on: { path: '/x' }, then: { delay: 1 } } ] }"[:52],
+    b"PUT /__pushsim/profile HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(PROFILE)
+    + PROFILE,
 ]
+
+
+def accepted(port):
+    """What is mutated below is good."""
+    for octets in GOOD:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+            client.sendall(octets)
+            head = client.recv(1 << 16).split(b"\r\n")[0]
+        if not head.startswith(b"HTTP/1.1 2"):
+            raise SystemExit(f"hostile: a good request is answered with {head.decode()}")
 
 
 def mutated(chance):
@@ -48,12 +59,14 @@ def mutated(chance):
 
 def round_of(port, chance):
     for _ in range(MUTATIONS):
-        with socket.create_connection(("127.0.0.1", port)) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
             try:
                 client.sendall(mutated(chance))
                 client.shutdown(socket.SHUT_WR)
                 while client.recv(1 << 16):
                     pass
+            except TimeoutError:
+                raise SystemExit("hostile: a request has no answer and no end")
             except OSError:
                 pass
     slow = []
@@ -101,6 +114,7 @@ def memory(process):
 
 
 server = Server(BINARY, "serve", "--quiet", "--loops", "2", "--option", "journal.bytes=256KiB")
+accepted(server.port)
 chance = random.Random(11)
 seen = []
 for _ in range(ROUNDS):

@@ -170,11 +170,15 @@ def twice(work):
         octets += [request("GET", "/gzip"), request("GET", "/sse"), request("GET", "/cookies")]
         order = list(octets)
         random.Random(run).shuffle(order)
-        threads = [threading.Thread(target=ask, args=(recorder.port, one, 20)) for one in order]
+        statuses = []
+        threads = [
+            threading.Thread(target=lambda one: statuses.append(ask(recorder.port, one, 20)[0][:12]), args=(one,))
+            for one in order]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        check(statuses == [b"HTTP/1.1 200"] * 53, "answers", statuses)
         check(recorder.stop()[0] == 0, "the recorder ended badly")
         upstream.stop()
         files.append(open(out, "rb").read())
