@@ -48,7 +48,6 @@ extension CassetteEntry {
 
     /// With what only looks like a placeholder told from one.
     package var escaped: CassetteEntry {
-        if !mayHavePlaceholders { return self }
         var entry = self
         entry.url.path = Template.escaped(url.path)
         entry.url.query = url.query.map(Template.escaped)
@@ -68,7 +67,7 @@ extension CassetteEntry {
         return entry
     }
 
-    private var mayHavePlaceholders: Bool {
+    var mayHavePlaceholders: Bool {
         func any(_ fields: [HeaderField]) -> Bool { fields.contains { Template.mayHavePlaceholders($0.value) } }
         func one(_ text: [UInt8]?) -> Bool { text.map(Template.mayHavePlaceholders) ?? false }
         if one(url.path) || one(url.query) || one(body.octets) || any(headers) || one(plaintext) { return true }

@@ -34,22 +34,23 @@ package final class CassetteTape: Sendable {
         cassetteCount = cassettes.count
         recordedAt = source.map { cassettes[$0].about.recordedAt }
         let (all, whence) = (entries, source)
-        let pieces = Pieces<RequestMeaning, [Keys]>(entries.count) { range, add in
+        let (meanings, keys) = Pieces.make(entries.count) { range, add -> [Keys] in
             all.withUnsafeBufferPointer { all in
-                range.map { number in
-                    let meaning = RequestMeaning(all[number], cassettes[whence[number]].about.match)
+                guard let base = all.baseAddress else { return [] }
+                return range.map { number in
+                    let meaning = RequestMeaning(base[number], cassettes[whence[number]].about.match)
                     let keys = Keys(meaning)
                     add(meaning)
                     return keys
                 }
             }
         }
-        meanings = pieces.elements
+        self.meanings = meanings
         var closed: [ByteKey: Int] = [:]
         closed.reserveCapacity(entries.count)
         var groups: [[Int]] = []
         var others: [ByteKey: [Int]] = [:]
-        for (number, keys) in pieces.rests.joined().enumerated() {
+        for (number, keys) in keys.joined().enumerated() {
             guard let plain = keys.plain else {
                 others[keys.open, default: []].append(number)
                 continue

@@ -108,9 +108,7 @@ extension HARReader {
     }
 
     /// The cassette begins with the first of its entries; the order of the list decides, whatever the times say.
-    mutating func setTimes(_ entries: inout [CassetteEntry]) {
-        var begun = Int64.max
-        for entry in entries { begun = min(begun, entry.timing?.start ?? .max) }
+    mutating func setTimes(_ entries: inout [CassetteEntry], _ begun: Int64) {
         guard begun < .max else { return }
         about.recordedAt = begun
         for index in entries.indices { entries[index].timing?.start -= begun }

@@ -26,10 +26,9 @@ package struct HARReader {
     ) throws(CassetteError) -> Cassette {
         var reader = HARReader(bodyFile)
         let list = try reader.list(bytes, name)
-        var entries = reader.entries(list)
+        let entries = reader.entries(list)
         if !reader.about.isOwn {
             reader.about.isImported = true
-            reader.setTimes(&entries)
         }
         var cassette = Cassette(name: name, entries: entries, notes: reader.notes)
         cassette.about = reader.about
@@ -110,16 +109,20 @@ package struct HARReader {
 
     private mutating func entries(_ list: [JSONValue]) -> [CassetteEntry] {
         let blank = self
-        let pieces = Pieces<CassetteEntry, [CassetteNote]>(list.count) { range, add in
+        var (entries, rests) = Pieces.make(list.count) { range, add -> (notes: [CassetteNote], begun: Int64) in
             var reader = blank
             reader.notes = []
+            var begun = Int64.max
             for index in range {
-                if let entry = reader.entry(list[index], index + 1) { add(entry) }
+                guard let entry = reader.entry(list[index], index + 1) else { continue }
+                begun = min(begun, entry.timing?.start ?? .max)
+                add(entry)
             }
-            return reader.notes
+            return (reader.notes, begun)
         }
-        notes += pieces.rests.joined()
-        return pieces.elements
+        for rest in rests { notes += rest.notes }
+        if !about.isOwn { setTimes(&entries, rests.map(\.begun).min() ?? .max) }
+        return entries
     }
 
     private mutating func entry(_ listed: JSONValue, _ number: Int) -> CassetteEntry? {
@@ -128,8 +131,7 @@ package struct HARReader {
             return nil
         }
         var headers = self.headers(request.lenientMember("headers"), number)
-        let pseudo = headers.filter { $0.name.first == Byte.colon }
-        headers.removeAll { $0.name.first == Byte.colon }
+        let pseudo = Self.takePseudo(&headers)
         func pseudoValue(_ name: String) -> [UInt8]? { pseudo.first(name) }
         guard var url = url(request, pseudoValue, number) else { return nil }
         url.origin = shared(url.origin)
@@ -142,7 +144,7 @@ package struct HARReader {
         guard let outcome = outcome(value, number) else { return nil }
         let body = requestBody(request.lenientMember("postData"), number)
         // What says how the body was framed is true of other bytes.
-        if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
+        if !about.isOwn { Self.dropFraming(&headers) }
         var entry = CassetteEntry(method: method, url: url, headers: headers, body: body, outcome: outcome)
         let own = value.lenientMember("_pushsim")
         entry.mimeType = request.lenientMember("postData")?.lenientMember("mimeType")?.lenientText.map { shared($0) }
@@ -151,7 +153,7 @@ package struct HARReader {
         if about.isOwn { addOwn(own, value, &entry, number) } else { entry.timing = foreignTiming(value) }
         if !about.isOwn || about.holdsUnknown { entry.unknown = UnknownMembers(entry: value) }
         // What looks like a placeholder in another tool's file is text; who writes a cassette by hand means it.
-        return isForeign && !about.isOwn ? entry.escaped : entry
+        return isForeign && !about.isOwn && entry.mayHavePlaceholders ? entry.escaped : entry
     }
 
     private mutating func url(
@@ -190,13 +192,31 @@ package struct HARReader {
         return nil
     }
 
-    static func isFraming(_ name: [UInt8]) -> Bool {
-        framing.contains { name.equalsIgnoringCase($0) }
+    /// Most lists have none, and stay as they are.
+    private static func takePseudo(_ headers: inout [HeaderField]) -> [HeaderField] {
+        guard headers.contains(where: { $0.name.first == Byte.colon }) else { return [] }
+        let pseudo = headers.filter { $0.name.first == Byte.colon }
+        headers.removeAll { $0.name.first == Byte.colon }
+        return pseudo
     }
 
-    private static let framing: [[UInt8]] = [
-        [UInt8]("content-encoding"), [UInt8]("transfer-encoding"), [UInt8]("content-length"),
-    ]
+    private static func dropFraming(_ headers: inout [HeaderField]) {
+        guard headers.contains(where: { isFraming($0.name) }) else { return }
+        headers.removeAll { isFraming($0.name) }
+    }
+
+    static func isFraming(_ name: [UInt8]) -> Bool {
+        switch name.count {
+        case 14: name.equalsIgnoringCase(contentLength)
+        case 16: name.equalsIgnoringCase(contentEncoding)
+        case 17: name.equalsIgnoringCase(transferEncoding)
+        default: false
+        }
+    }
+
+    private static let contentLength = [UInt8]("content-length")
+    private static let contentEncoding = [UInt8]("content-encoding")
+    private static let transferEncoding = [UInt8]("transfer-encoding")
     private static let setCookie = [UInt8]("set-cookie")
 
     /// A newline in a value is several headers; Set-Cookie joined by `, ` is split where a new cookie begins (R7).
@@ -341,8 +361,9 @@ package struct HARReader {
     }
 
     private mutating func answer(_ response: JSONValue, _ status: Int, _ number: Int) -> CassetteEntry.Answer {
-        var headers = self.headers(response.lenientMember("headers"), number).filter { $0.name.first != Byte.colon }
-        if !about.isOwn { headers.removeAll { Self.isFraming($0.name) } }
+        var headers = self.headers(response.lenientMember("headers"), number)
+        _ = Self.takePseudo(&headers)
+        if !about.isOwn { Self.dropFraming(&headers) }
         let text = response.lenientMember("statusText")?.lenientText.flatMap { HeaderField.isValue($0) ? $0 : nil }
         var answer = CassetteEntry.Answer(
             status: status, statusText: text?.isEmpty ?? true ? nil : text.map { shared($0) }, headers: headers,

@@ -1,19 +1,18 @@
 import Dispatch
 import Synchronization
 
-/// An array made in pieces side by side. What stands where, and what is told beside it, is the same on every machine.
-struct Pieces<Element: Sendable, Rest: Sendable>: Sendable {
-    let elements: [Element]
-    /// What each piece told beside its elements, in order.
-    let rests: [Rest]
-
+/// Arrays made in pieces side by side. What stands where, and what is told beside it, is the same on every machine.
+enum Pieces {
     /// - Parameter piece: makes at most one element for each number of a range, in order; what it makes for one may not
     ///   depend on what it made for another.
-    init(_ count: Int, _ piece: @Sendable (_ range: Range<Int>, _ add: (consuming Element) -> Void) -> Rest) {
+    /// - Returns: the elements, and what each piece told beside them, in order.
+    static func make<Element: Sendable, Rest: Sendable>(
+        _ count: Int, _ piece: @Sendable (_ range: Range<Int>, _ add: (consuming Element) -> Void) -> Rest
+    ) -> (elements: [Element], rests: [Rest]) {
         let size = max(64, (count + 7) / 8)
         let number = (count + size - 1) / size
         let made = Mutex<[Int: (count: Int, rest: Rest)]>([:])
-        elements = [Element](unsafeUninitializedCapacity: count) { buffer, filled in
+        let elements = [Element](unsafeUninitializedCapacity: count) { buffer, filled in
             guard let base = buffer.baseAddress else { return }
             // Each piece writes to its own part only.
             nonisolated(unsafe) let target = base
@@ -36,6 +35,6 @@ struct Pieces<Element: Sendable, Rest: Sendable>: Sendable {
                 filled += own
             }
         }
-        rests = (0..<number).compactMap { number in made.withLock { $0[number]?.rest } }
+        return (elements, (0..<number).compactMap { number in made.withLock { $0[number]?.rest } })
     }
 }

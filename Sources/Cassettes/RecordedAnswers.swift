@@ -20,6 +20,10 @@ struct RecordedAnswers: Sendable {
 
     init(_ entries: [CassetteEntry], isOwn: [Bool]) {
         self.isOwn = isOwn
+        guard isOwn.contains(true) else {
+            ready = Array(repeating: nil, count: entries.count)
+            return
+        }
         ready = entries.indices.map { index in
             guard isOwn[index], case .answer(let answer) = entries[index].outcome,
                 !ExactAnswer.mayHavePlaceholders(answer)

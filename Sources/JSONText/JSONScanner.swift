@@ -1,6 +1,7 @@
 /// Goes over a text once and lists its values. Nothing recurses, so depth costs no stack.
 struct JSONScanner {
     private struct Open {
+        /// Negative where it is not listed.
         let node: Int
         let isObject: Bool
     }
@@ -11,6 +12,7 @@ struct JSONScanner {
     }
 
     private let base: UnsafePointer<UInt8>
+    /// Where the text ends.
     private let count: Int
     private let isJSON5: Bool
     private let depth: Int
@@ -26,7 +28,7 @@ struct JSONScanner {
     }
 
     static func scan(
-        _ bytes: [UInt8], _ dialect: JSONDocument.Dialect, _ depth: Int, levels: Int
+        _ bytes: [UInt8], in range: Range<Int>, _ dialect: JSONDocument.Dialect, _ depth: Int, levels: Int
     ) throws(JSONError) -> [JSONDocument.Node] {
         guard bytes.count < Int(UInt32.max) else {
             throw JSONError(message: "the text is larger than 4 GiB", offset: 0, position: .init(line: 1, column: 1))
@@ -35,7 +37,7 @@ struct JSONScanner {
             guard let base = buffer.baseAddress else {
                 return .failure(Mistake(message: "the text is empty", offset: 0))
             }
-            var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth, levels)
+            var scanner = JSONScanner(base, range, dialect == .json5, depth, levels)
             do throws(Mistake) {
                 try scanner.run()
             } catch {
@@ -52,13 +54,14 @@ struct JSONScanner {
         }
     }
 
-    private init(_ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
+    private init(_ base: UnsafePointer<UInt8>, _ range: Range<Int>, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
         self.base = base
-        self.count = count
+        index = range.lowerBound
+        count = range.upperBound
         self.isJSON5 = isJSON5
         self.depth = depth
         self.levels = levels
-        nodes.reserveCapacity(min(count / 8 + 4, 1 << 20))
+        nodes.reserveCapacity(min(range.count / 8 + 4, 1 << 20))
     }
 
     private mutating func run() throws(Mistake) {
@@ -99,7 +102,7 @@ struct JSONScanner {
         } else {
             throw mistake(byte == 125 ? "a comma stands before }" : "a member has no name")
         }
-        nodes[start].next = UInt32(nodes.count)
+        if isListed { nodes[start].next = UInt32(nodes.count) }
         try skipSpace()
         guard index < count, base[index] == 58 else { throw mistake("the colon after a member's name is missing") }
         index += 1
@@ -110,8 +113,9 @@ struct JSONScanner {
         switch byte {
         case 123, 91:
             guard open.count < depth else { throw mistake("more than \(depth) levels of nesting") }
-            open.append(Open(node: nodes.count, isObject: byte == 123))
+            let node = isListed ? nodes.count : -1
             append(byte == 123 ? .object : .array, from: index)
+            open.append(Open(node: node, isObject: byte == 123))
             index += 1
             return byte == 123 ? .keyOrEnd : .valueOrEnd
         case 93 where expected == .valueOrEnd: return close()
@@ -131,15 +135,17 @@ struct JSONScanner {
 
     private mutating func close() -> Expectation {
         index += 1
-        if let container = open.popLast() {
-            if open.count >= levels { nodes.removeLast(nodes.count - container.node - 1) }
+        if let container = open.popLast(), container.node >= 0 {
             nodes[container.node].length = UInt32(index) - nodes[container.node].offset
             nodes[container.node].next = UInt32(nodes.count)
         }
         return open.isEmpty ? .end : .commaOrEnd
     }
 
+    private var isListed: Bool { open.count <= levels }
+
     private mutating func append(_ kind: JSONDocument.Kind, from start: Int, isEscaped: Bool = false) {
+        guard isListed else { return }
         nodes.append(
             JSONDocument.Node(
                 kind: kind, isEscaped: isEscaped, offset: UInt32(start), length: UInt32(index - start),
