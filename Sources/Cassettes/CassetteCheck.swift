@@ -52,7 +52,7 @@ package enum CassetteCheck {
             let meaning = RequestMeaning(entry, cassette.about.match)
             var asked: [UInt8] = []
             for field in entry.headers { asked += field.name + [Byte.colon] + field.value + [Byte.lineFeed] }
-            let key = ByteKey(meaning.canonical.bytes + asked + Array("\(entry.outcome)".utf8))
+            let key = ByteKey(meaning.canonical.bytes + asked + entry.outcome.octets)
             if let first = seen[key] {
                 found.append("entry \(index + 1), \(entry.line): is the same as entry \(first + 1)")
             } else {

@@ -122,9 +122,11 @@ struct RecordedAnswers: Sendable {
     }
 
     private static func isTransport(_ name: [UInt8]) -> Bool {
-        ["connection", "keep-alive", "proxy-connection", "upgrade", "trailer"].contains {
-            name.equalsIgnoringCase(Array($0.utf8))
-        }
+        transport.contains { name.equalsIgnoringCase($0) }
+    }
+
+    private static let transport = ["connection", "keep-alive", "proxy-connection", "upgrade", "trailer"].map {
+        Array($0.utf8)
     }
 }
 
@@ -132,9 +134,11 @@ struct RecordedAnswers: Sendable {
 struct ExactAnswer {
     private let recorded: CassetteEntry.Answer
     private let bound: [ByteKey: [UInt8]]
-    private let isHead: Bool
+    private let sendsBody: Bool
     /// Whether the connection broke before the end.
     private let isPartial: Bool
+    /// Under its coding; empty where none is sent.
+    private let body: [UInt8]
     var shift: Int64?
 
     init(
@@ -142,8 +146,9 @@ struct ExactAnswer {
     ) {
         self.recorded = recorded
         self.bound = bound
-        self.isHead = isHead
         self.isPartial = isPartial
+        sendsBody = !isHead && recorded.status != 204 && recorded.status != 304
+        body = sendsBody ? Self.body(recorded, bound) : []
     }
 
     static func mayHavePlaceholders(_ answer: CassetteEntry.Answer) -> Bool {
@@ -155,18 +160,23 @@ struct ExactAnswer {
     }
 
     static func filled(_ field: HeaderField, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
-        let isAddress = ["location", "content-location", "referer", "link"].contains { field.isNamed(Array($0.utf8)) }
-        let value = Template(field.value, in: isAddress ? .address : .plain).filled(bound)
+        var value = field.value
+        if Template.mayHavePlaceholders(value) {
+            let isAddress = addresses.contains { field.isNamed($0) }
+            value = Template(value, in: isAddress ? .address : .plain).filled(bound)
+        }
         // What somebody bound is not to end the field.
         return HeaderField.isValue(value) ? value : value.map { $0 < 32 && $0 != 9 || $0 == 127 ? 32 : $0 }
     }
+
+    private static let addresses = ["location", "content-location", "referer", "link"].map { Array($0.utf8) }
 
     static func filledBody(_ answer: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
         let body = answer.body.octets
         guard Template.mayHavePlaceholders(body) else { return body }
         if (try? JSONDocument(body)) != nil { return Template(body, in: .json).filled(bound) }
-        let type = (answer.headers.first("content-type") ?? []).map(Byte.lowercased).text
-        return Template(body, in: type.hasPrefix("application/x-www-form-urlencoded") ? .form : .plain).filled(bound)
+        let isForm = answer.mediaType.hasPrefix("application/x-www-form-urlencoded")
+        return Template(body, in: isForm ? .form : .plain).filled(bound)
     }
 
     var bytes: [UInt8] { head + (sendsBody ? framed(parts(asRecorded: false)) : []) }
@@ -193,8 +203,6 @@ struct ExactAnswer {
     }
 
     private var isChunked: Bool { recorded.isChunked }
-
-    private var sendsBody: Bool { !isHead && recorded.status != 204 && recorded.status != 304 }
 
     private var head: [UInt8] {
         var out: [UInt8] = []
@@ -230,17 +238,15 @@ struct ExactAnswer {
         return Array(String(count).utf8)
     }
 
-    /// Under its coding.
-    private var body: [UInt8] {
+    private static func body(_ recorded: CassetteEntry.Answer, _ bound: [ByteKey: [UInt8]]) -> [UInt8] {
         if let encoded = recorded.encodedBody { return encoded }
-        let plain = Self.filledBody(recorded, bound)
+        let plain = filledBody(recorded, bound)
         if plain.isEmpty { return [] }
         let coding = recorded.headers.first("content-encoding").flatMap { ContentCoding($0) }
         return coding.map { $0.encodeStored(plain) } ?? plain
     }
 
     private func parts(asRecorded: Bool) -> [[UInt8]] {
-        let body = body
         if body.isEmpty { return [] }
         guard isPartial || asRecorded, let sizes = recorded.chunks, sizes.reduce(0, +) >= body.count else {
             return [body]

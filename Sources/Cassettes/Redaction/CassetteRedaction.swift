@@ -128,7 +128,7 @@ package struct CassetteRedaction: Sendable {
         let start = source.timing?.start ?? 0
         return Keyed(
             entry: entry, identity: ByteKey(identity), exact: exact,
-            answer: Digest.sha256(Array("\(plain.outcome)".utf8)),
+            answer: Digest.sha256(plain.outcome.octets),
             start: start, end: start + (source.timing.map { $0.wait + $0.receive } ?? 0))
     }
 }
