@@ -62,7 +62,7 @@ extension ProfileReader {
         {
             mistake(drop, "a delivery that is dropped has no \"\(other)\"")
         }
-        if let payload = fields["payload"], payload.member("userdata") != nil, on.backend == "fluxer" {
+        if let payload = fields["payload"], payload.member("userdata") != nil, on.backend ?? "ntm" != "ntm" {
             mistake(payload, "\"userdata\" is NTM's; use \"set\"")
         }
     }

@@ -220,13 +220,20 @@ package struct MemberReader {
         return found.elements
     }
 
-    /// A whole number from 0; 0 where it is left out.
+    /// A whole number from 0, so far from the last that it can be counted on; 0 where it is left out.
     package mutating func count(_ name: String) throws(ControlError) -> Int {
         known.append(name)
         guard let found = value?.member(name) else { return 0 }
-        guard let number = found.int, number >= 0 else { throw wrong(name, "a whole number from 0", found) }
+        guard let number = found.int, (0...Self.mostCount).contains(number) else {
+            throw ControlError(
+                "must be a whole number from 0 to \(Self.mostCount)\(found.kind == .number ? "" : ", not \(found.kindName)")",
+                path: "\(path).\(name)")
+        }
         return number
     }
+
+    /// What every reader of JSON holds exactly (RFC 8259 section 6).
+    package static let mostCount = 1 << 53 - 1
 
     package mutating func strings(_ name: String) throws(ControlError) -> [String]? {
         guard let found = value(name) else { return nil }

@@ -33,6 +33,9 @@ package final class Delivery: @unchecked Sendable {
     /// Seconds that the push service may keep it.
     package var timeToLive = 0
 
+    /// From which it is not tried again; nanoseconds since 1970, on the scope's clock.
+    package var deadline: Int64?
+
     package var headers: [HeaderField] = []
     package var body: [UInt8] = []
     /// For APNs and FCM: what the app is handed.
@@ -72,6 +75,7 @@ package final class Delivery: @unchecked Sendable {
         copy.topic = topic
         copy.platform = platform
         copy.timeToLive = timeToLive
+        copy.deadline = deadline
         copy.rules = rules
         copy.fault = fault
         copy.decided = decided

@@ -85,6 +85,9 @@ extension Scope {
         {
             return settle(parcel, .dropped, failure: "the registration or subscription has ended")
         }
+        if !parcel.isFirst, let deadline = delivery.deadline, run({ $0.clock.now >= deadline }) {
+            return settle(parcel, .dropped, failure: "it has expired")
+        }
         if !parcel.isMade {
             guard parcel.make(delivery, parcel.shaping) else { return settle(parcel, .invalidKeys) }
             Self.change(delivery, parcel.shaping.actions)

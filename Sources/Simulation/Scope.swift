@@ -77,15 +77,20 @@ package final class Scope: ScriptClock {
         return id
     }
 
+    /// The same, at a time: nanoseconds since 1970.
+    package func wait(until time: Int64, _ due: @escaping @Sendable () -> Void) -> UInt64 {
+        let id = run { $0.timers.insert(time, due) }
+        setAlarm()
+        return id
+    }
+
     package func cancel(_ wait: UInt64) { run { _ = $0.timers.remove(wait) } }
 
     package func settled() {
         run { world in
             world.flights.count = max(0, world.flights.count - 1)
             world.tellLanded()
-            if world.flights.count == 0, world.flights.isStepping {
-                world.after { scope in scope.home.submit { [weak scope] in scope?.step() } }
-            }
+            if world.flights.count == 0, world.flights.isStepping { world.stepLater() }
         }
     }
 
@@ -105,9 +110,15 @@ package final class Scope: ScriptClock {
         if mustBegin { home.execute { self.step() } }
     }
 
-    /// One step of the running advance: the next thing due, or its end. On the home loop.
+    /// Goes on with the running advance, on the home loop.
+    func queuedStep() {
+        run { $0.flights.isStepQueued = false }
+        step()
+    }
+
+    /// The next steps of the running advance: what is due next, or its end. On the home loop.
     private func step() {
-        while true {
+        for _ in 0..<Self.stepsInTurn {
             let action: Step = run { world in
                 guard world.flights.isStepping, let advance = world.flights.advances.first else { return .rest }
                 if world.flights.count > 0 { return .waitForFlights }
@@ -135,7 +146,11 @@ package final class Scope: ScriptClock {
                 setAlarm()
             }
         }
+        // Others have their turn, however much is due.
+        run { $0.stepLater() }
     }
+
+    private static let stepsInTurn = 64
 
     private enum Step: Sendable {
         case rest

@@ -119,6 +119,13 @@ package struct World {
     /// Something is under way that an advance waits for, until `Scope.settled`.
     package mutating func takeOff() { flights.count += 1 }
 
+    /// Has the running advance go on, on the home loop.
+    mutating func stepLater() {
+        if flights.isStepQueued { return }
+        flights.isStepQueued = true
+        after { scope in scope.home.submit { [weak scope] in scope?.queuedStep() } }
+    }
+
     /// Tells those who wait for deliveries, where none is under way.
     mutating func tellLanded() {
         guard flights.count == 0, !flights.waiting.isEmpty else { return }
@@ -214,4 +221,6 @@ struct Flights {
     /// Advances to come, the running one first.
     var advances: [Advance] = []
     var isStepping = false
+    /// Whether the next step is on its way to the home loop.
+    var isStepQueued = false
 }

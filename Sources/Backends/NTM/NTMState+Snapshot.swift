@@ -102,7 +102,7 @@ extension NTMState {
         for (index, entry) in try reader.elements("registrations").enumerated() {
             var count = try MemberReader(entry, path: "$.ntm.registrations[\(index)]")
             let key = try Self.key(&count)
-            fresh.generations[key] = try count.int("count") ?? 1
+            fresh.generations[key] = max(1, try count.count("count"))
             try count.finish()
         }
         for (index, entry) in try reader.elements("rooms").enumerated() {

@@ -100,15 +100,23 @@ extension SunbirdState {
         let topic = try Self.topic(given, options)
         let notification = try notification(payload, path: "$.payload", &world)
         try checkSize(notification, 2048, "$.payload")
+        let first = repetition?.plan.next(after: world.clock.now)
+        if let repetition, first == nil {
+            throw ControlError("\"\(repetition.text)\" names no time that comes", path: "$.repeat")
+        }
         let broadcast = Broadcast(id: nextBroadcast, topic: topic, notification: notification, repetition: repetition)
         nextBroadcast += 1
         broadcasts.append(broadcast)
+        if broadcasts.count > Self.mostBroadcasts {
+            // What is over is told of for so long.
+            broadcasts.firstIndex { $0.next == nil && $0 !== broadcast }.map { _ = broadcasts.remove(at: $0) }
+        }
         var answer = ControlAnswer(202)
         var sent: [Delivery] = []
-        if case .cron(let cron, let offset) = repetition?.plan {
-            broadcast.next = Repetition.cron(cron, offset: offset).next(after: world.clock.now)
+        if case .cron = repetition?.plan {
+            broadcast.next = first
         } else {
-            sent = run(broadcast, &world)
+            sent = run(broadcast, world.clock.now, &world)
         }
         schedule(broadcast, &world)
         answer.body = broadcast.json
@@ -138,44 +146,48 @@ extension SunbirdState {
 
     /// FCM takes 4,096 octets to a token and 2,048 to a topic.
     func checkSize(_ notification: SunbirdNotification, _ limit: Int, _ path: String) throws(ControlError) {
-        let data = Self.data(notification.json, isOneText: isOneText)
-        let message = FCMMessage(target: .token([]), data: data, notification: nil)
-        guard !options.validates || message.size <= limit else {
+        guard options.validates else { return }
+        let message = FCMMessage(.token([]), notification.json, isOneText: isOneText)
+        guard message.size <= limit else {
             throw ControlError("has \(message.size) octets as FCM's data, which may have \(limit)", path: path)
         }
+        if let key = message.reservedKey { throw ControlError("is a key of FCM's own", path: "\(path).\(key)") }
     }
+
+    static let mostBroadcasts = 1000
 
     /// What the shipped apps read is FCM's data itself.
     var isOneText: Bool { options.isOneText && options.form != .shipped }
 
-    /// Sends to all who are on the topic now; what has expired goes to nobody.
-    private func run(_ broadcast: Broadcast, _ world: inout World) -> [Delivery] {
+    /// Sends to all who are on the topic now; what has expired goes to nobody, unless nobody asks what is sent.
+    /// - Parameter due: when it was to run, from which the next run counts.
+    private func run(_ broadcast: Broadcast, _ due: Int64, _ world: inout World) -> [Delivery] {
         let now = world.clock.now
         broadcast.next = nil
-        guard !broadcast.notification.isOver(now) else { return [] }
+        guard !options.validates || !broadcast.notification.isOver(now) else { return [] }
         broadcast.runs += 1
-        broadcast.next = broadcast.repetition?.plan.next(after: now)
+        let plan = broadcast.repetition?.plan
+        broadcast.next = plan?.next(after: due)
+        if let next = broadcast.next, next <= now { broadcast.next = plan?.next(after: now) }
         return send(broadcast.notification, to: broadcast.topic, &world)
     }
 
     func send(_ notification: SunbirdNotification, to topic: [UInt8], _ world: inout World) -> [Delivery] {
-        let message = FCMMessage(
-            target: .topic(topic), data: Self.data(notification.json, isOneText: isOneText), notification: nil)
-        return dispatch(
-            message, to: receivers(of: topic), id: nextMessageID(&world), sender: "sunbird",
-            payload: notification.json, &world)
+        dispatch(
+            FCMMessage(.topic(topic), notification.json, isOneText: isOneText), to: receivers(of: topic),
+            id: nextMessageID(&world), sender: "sunbird", deadline: options.validates ? notification.ends : nil, &world)
     }
 
     /// Has the next run happen, unless the broadcast is over by then, was stopped, or the state is another.
     func schedule(_ broadcast: Broadcast, _ world: inout World) {
         guard let next = broadcast.next else { return }
-        guard !broadcast.notification.isOver(next) else {
+        guard next < SimulationClock.end, !broadcast.notification.isOver(next) else {
             broadcast.next = nil
             return
         }
-        let (id, own, span) = (broadcast.id, generation, next - world.clock.now)
+        let (id, own) = (broadcast.id, generation)
         world.after { scope in
-            _ = scope.wait(span) { [weak scope] in
+            _ = scope.wait(until: next) { [weak scope] in
                 scope?.run { world in
                     let state = world.states.compactMap { $0 as? SunbirdState }.first
                     state?.due(id, own, next, &world)
@@ -188,7 +200,7 @@ extension SunbirdState {
     private func due(_ id: Int, _ own: Int, _ time: Int64, _ world: inout World) {
         guard own == generation, let broadcast = broadcasts.first(where: { $0.id == id }), broadcast.next == time
         else { return }
-        _ = run(broadcast, &world)
+        _ = run(broadcast, time, &world)
         schedule(broadcast, &world)
     }
 }

@@ -24,8 +24,9 @@ enum Repetition: Sendable {
 /// Five fields: minute, hour, day of the month, month and day of the week, each `*`, a number, a range `1-5`, a step
 /// `*/15` or `8-18/2`, or several of those with commas. Where both days are restricted, either will do, as in cron.
 struct Cron: Sendable {
-    private let minutes: Set<Int>
-    private let hours: Set<Int>
+    /// Ascending.
+    private let minutes: [Int]
+    private let hours: [Int]
     private let days: Set<Int>
     private let months: Set<Int>
     private let weekdays: Set<Int>
@@ -37,7 +38,7 @@ struct Cron: Sendable {
             let hours = Self.numbers(fields[1], 0...23), let days = Self.numbers(fields[2], 1...31),
             let months = Self.numbers(fields[3], 1...12), let weekdays = Self.numbers(fields[4], 0...7)
         else { return nil }
-        (self.minutes, self.hours, self.days, self.months) = (minutes, hours, days, months)
+        (self.minutes, self.hours, self.days, self.months) = (minutes.sorted(), hours.sorted(), days, months)
         // Both 0 and 7 are Sunday.
         self.weekdays = Set(weekdays.map { $0 % 7 })
         isEitherDay = fields[2].first != 42 && fields[4].first != 42
@@ -73,18 +74,17 @@ struct Cron: Sendable {
     /// been. Seconds since 1970.
     func next(after time: Int64) -> Int64? {
         let start = (time.floorDivided(by: 60) + 1) * 60
-        var day = start.floorDivided(by: 86_400)
-        let last = day + 9 * 366
-        while day <= last {
-            if holds(CivilTime(day * 86_400)) {
-                for hour in hours.sorted() {
-                    for minute in minutes.sorted() {
-                        let found = day * 86_400 + Int64(hour * 3600 + minute * 60)
-                        if found >= start { return found }
-                    }
+        let first = start.floorDivided(by: 86_400)
+        // In minutes of the first day.
+        var least = Int(start - first * 86_400) / 60
+        for day in first...(first + 9 * 366) {
+            defer { least = 0 }
+            guard holds(CivilTime(day * 86_400)) else { continue }
+            for hour in hours where hour * 60 + 59 >= least {
+                if let minute = minutes.first(where: { hour * 60 + $0 >= least }) {
+                    return day * 86_400 + Int64(hour * 3600 + minute * 60)
                 }
             }
-            day += 1
         }
         return nil
     }

@@ -17,6 +17,11 @@ struct GoogleError: Error {
             violation: (field, message))
     }
 
+    /// Of the text itself: FCM has no say in it.
+    static func malformed(_ message: String, _ field: String = "") -> GoogleError {
+        GoogleError(status: 400, name: "INVALID_ARGUMENT", message: message, violation: (field, message))
+    }
+
     static let unauthenticated = GoogleError(
         status: 401, name: "UNAUTHENTICATED", message: "The request has no credential: send an Authorization field.")
 

@@ -21,18 +21,21 @@ struct SunbirdNotification: Sendable {
     /// - Parameter now: from which an expiry without an epoch counts.
     init(unchecked value: JSONValue, _ form: Form, now: Int64) {
         json = JSON(value)
-        id = Self.text(value[form == .control ? "notificationid" : "id"])
+        let own = value[form == .control ? "notificationid" : "id"]
+        // However it is spelt: 1.0 is 1.
+        id = own?.int.map { Array(String($0).utf8) } ?? Self.text(own)
         switch form {
         case .design, .draft:
             begins = value["epoch"]?.stringBytes.flatMap(Self.epoch)
-            let minutes = value["expiry"]?.int.map(Int64.init)
-            ends = Self.sum(begins, minutes.flatMap { Self.product($0, 60_000_000_000) })
+            // One that is no span ends nothing.
+            let minutes = value["expiry"]?.int.flatMap { $0 > 0 ? Int64($0) : nil }
+            ends = Self.end(Self.sum(begins, minutes.flatMap { Self.product($0, 60_000_000_000) }))
         case .control:
             begins = nil
-            ends = Self.sum(now, Self.milliseconds(value["expiry"]))
+            ends = Self.end(Self.sum(now, Self.milliseconds(value["expiry"])))
         case .shipped:
             begins = Self.instant(Self.text(value["displayTime"]))
-            ends = Self.instant(Self.text(value["expiry"]))
+            ends = Self.end(Self.instant(Self.text(value["expiry"])))
         }
     }
 
@@ -106,18 +109,19 @@ struct SunbirdNotification: Sendable {
         for member in value.members where member.value.kind != .string {
             throw ControlError("must be a text, as all data of FCM is", path: "\(path).\(member.name)")
         }
-        guard decimalDigits(text(value["id"])) != nil else {
+        let id = text(value["id"])
+        guard decimalDigits(id.first == 45 ? Array(id.dropFirst()) : id) != nil else {
             throw ControlError("must be a whole number as text", path: "\(path).id")
         }
         guard ["1", "2", "3"].contains(text(value["type"]).text) else {
             throw ControlError("must be 1, 2 or 3 as text", path: "\(path).type")
         }
-        for name in ["displayTime", "expiry"] as [StaticString] where value[name] != nil {
+        for name in ["displayTime", "expiry"] as [StaticString] {
             guard let instant = instant(text(value[name])), instant > 0 else {
                 throw ControlError("must be a time in seconds or milliseconds as text", path: "\(path).\(name)")
             }
         }
-        guard let given = value["actionData"] else { return }
+        guard let given = value["actionData"] else { throw ControlError("is missing", path: "\(path).actionData") }
         guard let action = (try? JSONDocument(given.stringBytes ?? []))?.root, action.kind == .object else {
             throw ControlError("must be the text of a JSON object", path: "\(path).actionData")
         }
@@ -125,13 +129,18 @@ struct SunbirdNotification: Sendable {
             throw ControlError(
                 "must be one of \(actions.joined(separator: ", "))", path: "\(path).actionData.actionType")
         }
+        for name in ["title", "description"] as [StaticString] where action[name]?.string == nil {
+            throw ControlError("must be a text", path: "\(path).actionData.\(name)")
+        }
     }
 
     // MARK: members
 
     private static func checkNumber(_ value: JSONValue?, _ path: String) throws(ControlError) {
         guard let value else { throw ControlError("is missing", path: path) }
-        guard value.int != nil else { throw ControlError("must be a whole number", path: path) }
+        let digits = value.source.first == 45 ? value.source.dropFirst() : value.source
+        let isLong = value.kind == .number && digits.allSatisfy { $0 >= 48 && $0 <= 57 }
+        guard isLong || value.int != nil else { throw ControlError("must be a whole number", path: path) }
     }
 
     private static func checkType(
@@ -201,6 +210,12 @@ struct SunbirdNotification: Sendable {
     private static func instant(_ text: [UInt8]) -> Int64? {
         guard let number = decimalDigits(text).map(Int64.init) else { return nil }
         return product(number, text.count >= 12 ? 1_000_000 : 1_000_000_000)
+    }
+
+    /// On the simulation clock, which no moment outside is ever on.
+    private static func end(_ time: Int64?) -> Int64? {
+        guard let time, time < SimulationClock.end else { return nil }
+        return max(0, time)
     }
 
     private static func product(_ number: Int64, _ factor: Int64) -> Int64? {

@@ -7,7 +7,7 @@ package struct Sunbird: Backend {
     package init() {}
 
     package let name = "sunbird"
-    package let losable = ["token", "subscription"]
+    package let losable = ["registration", "subscription"]
     package let tokenFaults: [String] = []
     package let kinds = ["broadcast"]
     package let ownedPaths = ["/v1/notification…", "/v1/projects/…", "/fcm/…", "/iid/…"]
@@ -24,7 +24,7 @@ package struct Sunbird: Backend {
         RouteDescription("sendNotification", "POST", "/v1/notification/send", "the platform's sending"),
         RouteDescription("sendNotificationSync", "POST", "/v1/notification/send/sync", "the same, waiting"),
         RouteDescription("sendMessage", "POST", "/v1/projects/{project}/messages:send", "FCM v1 to a token or topic"),
-        RouteDescription("sendLegacy", "POST", "/fcm/send", "FCM's legacy sending"),
+        RouteDescription("sendLegacy", "POST", "/fcm/send", "FCM's legacy sending, which Google ended in 2024"),
         RouteDescription("batchAdd", "POST", "/iid/v1:batchAdd", "subscribe up to 1,000 tokens to a topic"),
         RouteDescription("batchRemove", "POST", "/iid/v1:batchRemove", "unsubscribe them"),
         RouteDescription("relateTopic", "POST", "/iid/v1/{token}/rel/topics/{topic}", "subscribe one token"),
@@ -47,7 +47,7 @@ package struct Sunbird: Backend {
             "Whether notifications that are not of their form are refused."),
         OptionDescription(
             "sunbird.defaultTopic", .text, default: "General",
-            "The topic that every known token is on without a call; empty for none."),
+            "The topic that every known token is on without a call; empty for none (shipped: all)."),
         OptionDescription(
             "sunbird.topicNames", .choice(["strict", "lenient"]), default: "strict",
             "Whether topic names must be as FCM has them."),
@@ -86,14 +86,14 @@ package struct Sunbird: Backend {
                 facts.token = root["registration_tokens"]?.elements.first?.stringBytes
             }
         case .relate:
-            facts.token = parameters.first.flatMap { Percent.decode($0) }
-            facts.topic = parameters.last.flatMap { Percent.decode($0) }
-        case .info: facts.token = parameters.first.flatMap { Percent.decode($0) }
+            facts.token = parameters.first.map(TopicName.decoded)
+            facts.topic = parameters.last.map(TopicName.decoded)
+        case .info: facts.token = parameters.first.map(TopicName.decoded)
         case .register:
             let form = DeviceForm(call)
             (facts.token, facts.topic) = (form?.token, form?.topic)
         case .changeTopic:
-            facts.token = parameters.dropFirst().first.flatMap { Percent.decode($0) }
+            facts.token = parameters.dropFirst().first.map(TopicName.decoded)
             facts.topic = parameters.last.flatMap { TopicName.withVerb($0)?.topic }
         case nil: break
         }

@@ -36,8 +36,8 @@ extension SunbirdState {
             let path = "$.request.notifications[\(index)]"
             guard let mode = entry["mode"]?.string else { throw ControlError("must be a text", path: "\(path).mode") }
             guard mode == "device" else { continue }
-            let ids = (entry["ids"]?.elements ?? []).map { $0.stringBytes ?? [] }
-            let given = entry["config"]?["topic"]?.stringBytes
+            let ids = try Self.tokens(entry["ids"], "\(path).ids")
+            let given = try Self.topic(entry["config"], "\(path).config")
             if let given, TopicName.checked(given, isStrict: options.isStrict) == nil {
                 throw ControlError("\"\(given.text)\" is no name of a topic", path: "\(path).config.topic")
             }
@@ -55,18 +55,37 @@ extension SunbirdState {
         return sendings
     }
 
+    private static func tokens(_ value: JSONValue?, _ path: String) throws(ControlError) -> [[UInt8]] {
+        guard let value, !value.isNull else { return [] }
+        let tokens = value.elements.compactMap(\.stringBytes)
+        guard value.kind == .array, tokens.count == value.elements.count else {
+            throw ControlError("must be a list of texts", path: path)
+        }
+        return tokens
+    }
+
+    private static func topic(_ config: JSONValue?, _ path: String) throws(ControlError) -> [UInt8]? {
+        guard let config, !config.isNull else { return nil }
+        guard config.kind == .object else {
+            throw ControlError("must be an object, not \(config.kindName)", path: path)
+        }
+        guard let topic = config["topic"], !topic.isNull else { return nil }
+        guard let text = topic.stringBytes else {
+            throw ControlError("must be a text, not \(topic.kindName)", path: "\(path).topic")
+        }
+        return text
+    }
+
     private func deliver(_ sending: PlatformSending, _ world: inout World) {
-        guard !sending.notification.isOver(world.clock.now) else { return }
+        guard !options.validates || !sending.notification.isOver(world.clock.now) else { return }
         if let topic = sending.topic { _ = send(sending.notification, to: topic, &world) }
         for token in sending.tokens {
             // The platform tells of success though FCM knows no such token.
             guard let device = devices[ByteKey(token)] else { continue }
-            let message = FCMMessage(
-                target: .token(token), data: Self.data(sending.notification.json, isOneText: isOneText),
-                notification: nil)
             _ = dispatch(
-                message, to: [device], id: nextMessageID(&world), sender: "sunbird",
-                payload: sending.notification.json, &world)
+                FCMMessage(.token(token), sending.notification.json, isOneText: isOneText), to: [device],
+                id: nextMessageID(&world), sender: "sunbird",
+                deadline: options.validates ? sending.notification.ends : nil, &world)
         }
     }
 

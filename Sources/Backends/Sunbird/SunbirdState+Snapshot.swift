@@ -7,6 +7,7 @@ extension SunbirdState {
         generation += 1
         devices = [:]
         order = []
+        nextSequence = 1
         lost = []
         topics = [:]
         broadcasts = []
@@ -15,18 +16,19 @@ extension SunbirdState {
     }
 
     var snapshot: JSON {
-        [
+        let places = places
+        return [
             "tokens": .array(
                 order.map { device in
                     [
-                        "token": .text(device.token),
+                        "token": .text(device.token), "since": .string(TimeText.rfc3339(device.since)),
                         "topics": .array(
                             device.subscriptions.map { subscription in
                                 var entry: JSON = [
                                     "topic": .text(subscription.topic),
                                     "since": .string(TimeText.rfc3339(subscription.since)),
                                 ]
-                                if let place = place(of: device, on: subscription.topic) {
+                                if let place = places[ByteKey(subscription.topic)]?[device.sequence] {
                                     entry.set("place", .int(place))
                                 }
                                 return entry
@@ -42,29 +44,38 @@ extension SunbirdState {
         ]
     }
 
-    /// The place among those on a topic, where it is not that of having become known.
-    private func place(of device: FCMDevice, on topic: [UInt8]) -> Int? {
-        let all = topics[ByteKey(topic)] ?? []
-        let natural = order.filter { $0.isOn(topic) }
-        if zip(all, natural).allSatisfy({ $0 === $1 }) { return nil }
-        return all.firstIndex { $0 === device }.map { $0 + 1 }
+    /// By topic and token: the place among those on a topic, where they are not in the order of having become known.
+    private var places: [ByteKey: [Int: Int]] {
+        var places: [ByteKey: [Int: Int]] = [:]
+        for (topic, devices) in topics {
+            let isNatural = zip(devices, devices.dropFirst()).allSatisfy { $0.sequence < $1.sequence }
+            if isNatural { continue }
+            for (place, device) in devices.enumerated() { places[topic, default: [:]][device.sequence] = place + 1 }
+        }
+        return places
     }
 
     func restore(_ snapshot: JSONValue) throws(ControlError) {
         let fresh = SunbirdState(firstObligation)
         fresh.options = options
         var reader = try MemberReader(snapshot, path: "$.sunbird")
-        var places: [ByteKey: [(device: FCMDevice, place: Int)]] = [:]
+        var places: [ByteKey: [Int: Int]] = [:]
         for (index, entry) in try reader.elements("tokens").enumerated() {
             try fresh.restoreToken(entry, "$.sunbird.tokens[\(index)]", &places)
         }
-        for (topic, listed) in places {
-            let placed = listed.sorted { $0.place < $1.place }.map(\.device)
-            fresh.topics[topic]?.sort { left, right in
-                (placed.firstIndex { $0 === left } ?? .max) < (placed.firstIndex { $0 === right } ?? .max)
+        for (topic, own) in places {
+            fresh.topics[topic]?.sort {
+                (own[$0.sequence] ?? .max, $0.sequence) < (own[$1.sequence] ?? .max, $1.sequence)
             }
         }
-        for token in try reader.strings("lost_tokens") ?? [] { fresh.lost.insert(ByteKey(Array(token.utf8))) }
+        for (index, text) in (try reader.strings("lost_tokens") ?? []).enumerated() {
+            let token = Array(text.utf8)
+            guard DeviceToken.isWellFormed(token), fresh.devices[ByteKey(token)] == nil else {
+                throw ControlError(
+                    "is no registration token, or one that lives", path: "$.sunbird.lost_tokens[\(index)]")
+            }
+            fresh.lost.insert(ByteKey(token))
+        }
         for (index, entry) in try reader.elements("broadcasts").enumerated() {
             try fresh.restoreBroadcast(entry, "$.sunbird.broadcasts[\(index)]")
         }
@@ -79,6 +90,7 @@ extension SunbirdState {
         generation += 1
         devices = other.devices
         order = other.order
+        nextSequence = other.nextSequence
         lost = other.lost
         topics = other.topics
         broadcasts = other.broadcasts
@@ -87,7 +99,7 @@ extension SunbirdState {
     }
 
     private func restoreToken(
-        _ entry: JSONValue, _ path: String, _ places: inout [ByteKey: [(device: FCMDevice, place: Int)]]
+        _ entry: JSONValue, _ path: String, _ places: inout [ByteKey: [Int: Int]]
     ) throws(ControlError) {
         var reader = try MemberReader(entry, path: path)
         let token = Array(try reader.required("token").utf8)
@@ -95,13 +107,12 @@ extension SunbirdState {
             throw ControlError("\"\(token.text)\" is no registration token", path: "\(path).token")
         }
         guard devices[ByteKey(token)] == nil else { throw ControlError("stands twice", path: path) }
-        let device = FCMDevice(token)
-        devices[ByteKey(token)] = device
-        order.append(device)
+        let device = FCMDevice(token, sequence: nextSequence, since: try Self.time("since", &reader, path) ?? 0)
+        add(device)
         for (index, element) in try reader.elements("topics").enumerated() {
             var own = try MemberReader(element, path: "\(path).topics[\(index)]")
             let name = Array(try own.required("topic").utf8)
-            let since = try own.string("since").flatMap { TimeText.instant($0) } ?? 0
+            let since = try Self.time("since", &own, "\(path).topics[\(index)]") ?? 0
             let place = try own.int("place")
             try own.finish()
             guard let topic = TopicName.checked(name, isStrict: options.isStrict), !device.isOn(topic) else {
@@ -110,7 +121,10 @@ extension SunbirdState {
             }
             device.subscriptions.append(.init(topic: topic, since: since))
             topics[ByteKey(topic), default: []].append(device)
-            if let place { places[ByteKey(topic), default: []].append((device, place)) }
+            if let place { places[ByteKey(topic), default: [:]][device.sequence] = place }
+        }
+        guard device.subscriptions.count <= Self.mostTopics else {
+            throw ControlError("has more than \(Self.mostTopics) topics", path: path)
         }
         device.shown = Set((try reader.strings("shown") ?? []).map { Array($0.utf8) })
         try reader.finish()
@@ -123,20 +137,29 @@ extension SunbirdState {
         let payload = try reader.object("payload")
         let repetition = try Broadcast.repetition(try reader.string("repeat"), try reader.string("timeZone"))
         let runs = try reader.count("runs")
-        let next = try reader.string("next")
-        let expires = try reader.string("expires")
+        let next = try Self.time("next", &reader, path)
+        let expires = try Self.time("expires", &reader, path)
         try reader.finish()
-        guard name.utf8.first == 98, let id = decimalDigits(name.utf8.dropFirst()), let payload,
+        guard name.utf8.first == 98, let id = decimalDigits(name.utf8.dropFirst()), id <= MemberReader.mostCount,
+            let payload,
             !broadcasts.contains(where: { $0.id == id })
         else { throw ControlError("is no broadcast, or stands twice", path: path) }
-        let (instant, end) = (next.flatMap { TimeText.instant($0) }, expires.flatMap { TimeText.instant($0) })
-        guard next == nil || instant != nil else { throw ControlError("is no time", path: "\(path).next") }
-        guard expires == nil || end != nil else { throw ControlError("is no time", path: "\(path).expires") }
+        guard !topic.isEmpty else { throw ControlError("is empty", path: "\(path).topic") }
         var notification = SunbirdNotification(unchecked: payload, options.form, now: 0)
-        notification.ends = end
+        notification.ends = expires
         let broadcast = Broadcast(id: id, topic: topic, notification: notification, repetition: repetition)
-        (broadcast.runs, broadcast.next) = (runs, instant)
+        (broadcast.runs, broadcast.next) = (runs, next)
         broadcasts.append(broadcast)
+    }
+
+    private static func time(
+        _ name: String, _ reader: inout MemberReader, _ path: String
+    ) throws(ControlError) -> Int64? {
+        guard let text = try reader.string(name) else { return nil }
+        guard let time = TimeText.instant(text) else {
+            throw ControlError("\"\(text)\" is no time such as \"2026-01-01T00:00:00Z\"", path: "\(path).\(name)")
+        }
+        return time
     }
 
     func restored(_ world: inout World) {

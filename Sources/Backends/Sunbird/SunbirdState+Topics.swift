@@ -14,18 +14,23 @@ extension SunbirdState {
     }
 
     /// The device of a token, known from now on.
-    func device(_ token: [UInt8]) throws(TopicFailure) -> FCMDevice {
+    func device(_ token: [UInt8], _ world: World) throws(TopicFailure) -> FCMDevice {
         guard DeviceToken.isWellFormed(token) else { throw .invalid }
         if let device = devices[ByteKey(token)] { return device }
         guard !lost.contains(ByteKey(token)) else { throw .notFound }
-        let device = FCMDevice(token)
-        devices[ByteKey(token)] = device
-        order.append(device)
+        let device = FCMDevice(token, sequence: nextSequence, since: world.clock.now)
+        add(device)
         return device
     }
 
+    func add(_ device: FCMDevice) {
+        devices[ByteKey(device.token)] = device
+        order.append(device)
+        nextSequence = device.sequence + 1
+    }
+
     func subscribe(_ token: [UInt8], _ topic: [UInt8], _ world: inout World) throws(TopicFailure) {
-        let device = try device(token)
+        let device = try device(token, world)
         if device.isOn(topic) { return }
         guard device.subscriptions.count < Self.mostTopics else { throw .tooMany }
         device.subscriptions.append(.init(topic: topic, since: world.clock.now))
@@ -45,14 +50,26 @@ extension SunbirdState {
         if asLost { lost.insert(ByteKey(token)) }
     }
 
-    /// The name in a call, noted in the ledger.
-    func topic(_ given: [UInt8], _ field: String, _ call: Call, _ world: inout World) throws(GoogleError) -> [UInt8] {
+    /// The name in a call.
+    func topic(_ given: [UInt8], _ field: String) throws(GoogleError) -> [UInt8] {
         guard let topic = TopicName.checked(given, isStrict: options.isStrict) else {
-            broken(.topics, call.index, "\"\(given.text)\" is no name of a topic.", &world)
             throw .invalid(field, "Invalid topic name: \"\(given.text)\". It must match [a-zA-Z0-9-_.~%]{1,900}.")
         }
-        met(.topics, &world)
         return topic
+    }
+
+    /// The name of a topic that somebody goes on, noted in the ledger, or off.
+    private func topic(
+        _ given: [UInt8], _ field: String, isAdding: Bool, _ call: Call, _ world: inout World
+    ) throws(GoogleError) -> [UInt8] {
+        do throws(GoogleError) {
+            let topic = try topic(given, field)
+            if isAdding { met(.topics, &world) }
+            return topic
+        } catch {
+            if isAdding { broken(.topics, call.index, "\"\(given.text)\" is no name of a topic.", &world) }
+            throw error
+        }
     }
 
     // MARK: the service of topics
@@ -67,7 +84,7 @@ extension SunbirdState {
         guard tokens.count <= Self.mostTokens else {
             throw .invalid("registration_tokens", "\(tokens.count) tokens are more than \(Self.mostTokens).")
         }
-        let topic = try topic(to, "to", call, &world)
+        let topic = try topic(to, "to", isAdding: isAdding, call, &world)
         var results: [JSON] = []
         for token in tokens {
             let failure = change(token.stringBytes ?? [], topic, isAdding: isAdding, &world)
@@ -97,8 +114,8 @@ extension SunbirdState {
     private func change(
         _ rawToken: ArraySlice<UInt8>?, _ given: [UInt8], isAdding: Bool, _ call: Call, _ world: inout World
     ) throws(GoogleError) -> Response {
-        let token = rawToken.flatMap { Percent.decode($0) } ?? []
-        let topic = try topic(given, "topic", call, &world)
+        let token = rawToken.map(TopicName.decoded) ?? []
+        let topic = try topic(given, "topic", isAdding: isAdding, call, &world)
         switch change(token, topic, isAdding: isAdding, &world) {
         case nil: return Self.json(.object([]))
         case .notFound: throw .unregistered
@@ -114,7 +131,7 @@ extension SunbirdState {
     func relate(
         _ parameters: [ArraySlice<UInt8>], _ call: Call, _ world: inout World
     ) throws(GoogleError) -> Response {
-        let topic = parameters.last.flatMap { Percent.decode($0) } ?? []
+        let topic = parameters.last.map(TopicName.decoded) ?? []
         return try change(parameters.first, topic, isAdding: true, call, &world)
     }
 
@@ -129,7 +146,10 @@ extension SunbirdState {
     }
 
     func info(_ parameters: [ArraySlice<UInt8>], _ call: Call) throws(GoogleError) -> Response {
-        let token = parameters.first.flatMap { Percent.decode($0) } ?? []
+        let token = parameters.first.map(TopicName.decoded) ?? []
+        guard DeviceToken.isWellFormed(token) else {
+            throw .invalid("token", "\"\(token.text)\" is no registration token.")
+        }
         guard let device = devices[ByteKey(token)] else { throw .unregistered }
         var body: JSON = ["platform": "ANDROID"]
         let isDetailed = (Percent.form(call.query ?? []) ?? []).contains { pair in
@@ -137,7 +157,10 @@ extension SunbirdState {
         }
         if isDetailed {
             var names: JSON = .object([])
-            for subscription in device.subscriptions {
+            let isOnDefault = !options.defaultTopic.isEmpty && !device.isOn(options.defaultTopic)
+            let own: [FCMDevice.Subscription] =
+                isOnDefault ? [.init(topic: options.defaultTopic, since: device.since)] : []
+            for subscription in own + device.subscriptions {
                 let date = TimeText.rfc3339(subscription.since).prefix(10)
                 names.set(subscription.topic.text, ["addDate": .string(String(date))])
             }
@@ -158,11 +181,11 @@ extension SunbirdState {
                 forget(token, asLost: true)
             } else {
                 lost.remove(ByteKey(token))
-                _ = try? device(token)
+                _ = try? device(token, world)
             }
             return Self.text("token=\(token.text)")
         }
-        let topic = try topic(given, "X-gcm.topic", call, &world)
+        let topic = try topic(given, "X-gcm.topic", isAdding: !form.isDeleting, call, &world)
         switch change(token, topic, isAdding: !form.isDeleting, &world) {
         case nil: return Self.text("token=\(token.text)")
         case .notFound: throw .unregistered

@@ -11,12 +11,20 @@ final class FCMDevice {
     }
 
     let token: [UInt8]
+    /// Which of the scope's tokens it is, in the order in which they became known.
+    let sequence: Int
+    /// Since when it is known; nanoseconds since 1970.
+    let since: Int64
     /// In the order of subscribing; the default topic is not among them unless it was asked for.
     var subscriptions: [Subscription] = []
     /// Ids of notifications that it was reported to have shown.
     var shown: Set<[UInt8]> = []
 
-    init(_ token: [UInt8]) { self.token = token }
+    init(_ token: [UInt8], sequence: Int, since: Int64) {
+        self.token = token
+        self.sequence = sequence
+        self.since = since
+    }
 
     func isOn(_ topic: [UInt8]) -> Bool { subscriptions.contains { $0.topic.isSame(as: topic) } }
 }
@@ -35,7 +43,9 @@ struct SunbirdOptions {
         form = SunbirdNotification.Form(rawValue: values["sunbird.payload"]) ?? .design
         isOneText = values["sunbird.encoding"] == "json"
         validates = values["sunbird.validation"] == "on"
-        defaultTopic = Array(values["sunbird.defaultTopic"].utf8)
+        // The shipped apps are on another by themselves.
+        let named = values["sunbird.defaultTopic"]
+        defaultTopic = TopicName.bare(Array((form == .shipped && named == "General" ? "all" : named).utf8))
         isStrict = values["sunbird.topicNames"] == "strict"
         isLegacyOver = values["sunbird.legacyFCM"] == "deprecated"
     }
@@ -54,6 +64,7 @@ final class SunbirdState: BackendState {
     /// Who is on a topic, in the order of subscribing.
     var topics: [ByteKey: [FCMDevice]] = [:]
     var broadcasts: [Broadcast] = []
+    var nextSequence = 1
     var nextBroadcast = 1
     /// Messages that FCM took, so that each has an id of its own.
     var messages = 0
@@ -103,6 +114,12 @@ final class SunbirdState: BackendState {
         guard case .route(let index, _) = call.match, let name = Sunbird.RouteName(rawValue: index) else {
             return Answer(GoogleError(status: status).response)
         }
+        if status < 400 {
+            // A success of which the profile says no more.
+            if name == .register { return Answer(Self.text("token=\((call.facts.token ?? []).text)", status: status)) }
+            if name != .send, name != .sendSync { return Answer(Self.json(.object([]), status: status)) }
+            return Answer(envelope(call, &world, status: status, code: "OK", message: nil))
+        }
         if name == .send || name == .sendSync {
             let code = status >= 500 ? "SERVER_ERROR" : status == 404 ? "RESOURCE_NOT_FOUND" : "CLIENT_ERROR"
             return Answer(envelope(call, &world, status: status, code: code, message: StatusText.reason(status)))
@@ -123,10 +140,10 @@ final class SunbirdState: BackendState {
         return name != .send && name != .sendSync && !Self.hasCredential(call)
     }
 
-    /// Any will do; what an app itself sends has a header of its own.
+    /// Any will do; what an app itself sends has headers of its own.
     private static func hasCredential(_ call: Call) -> Bool {
-        let own = call.head.values("x-goog-firebase-installations-auth").first ?? []
-        return !(call.head.value(.authorization) ?? []).isEmpty || !own.isEmpty
+        let own = call.head.values("x-goog-firebase-installations-auth") + call.head.values("x-goog-api-key")
+        return !(call.head.value(.authorization) ?? []).isEmpty || own.contains { !$0.isEmpty }
     }
 
     private func route(
@@ -161,24 +178,33 @@ final class SunbirdState: BackendState {
 
     func object(_ call: Call) throws(GoogleError) -> JSONValue {
         guard let body = call.plainBody() else {
-            throw .invalid("body", "The body's Content-Encoding cannot be undone.")
+            throw .malformed("The body's Content-Encoding cannot be undone.")
         }
         do throws(JSONError) {
             let root = try JSONDocument(body).root
             if root.kind == .object { return root }
         } catch {
-            throw .invalid("body", "Invalid JSON payload received. \(error.description)")
+            throw .malformed("Invalid JSON payload received. \(error.description)")
         }
-        throw .invalid("body", "Invalid JSON payload received. It is no object.")
+        throw .malformed("Invalid JSON payload received. It is no object.")
     }
 
     // MARK: faults
 
     func lose(_ what: String, _ call: Call, _ world: inout World) {
-        guard let token = call.facts.token else { return }
-        if what == "token" { return forget(token, asLost: true) }
-        guard let device = devices[ByteKey(token)], let topic = call.facts.topic else { return }
-        unsubscribe(device, topic)
+        for token in tokens(of: call) {
+            if what == "registration" {
+                forget(token, asLost: true)
+            } else if let device = devices[ByteKey(token)], let topic = call.facts.topic {
+                unsubscribe(device, topic)
+            }
+        }
+    }
+
+    /// A call about many concerns each of them.
+    private func tokens(of call: Call) -> [[UInt8]] {
+        let listed = call.plainBody().flatMap { try? JSONDocument($0) }?.root["registration_tokens"]?.elements ?? []
+        return listed.isEmpty ? [call.facts.token].compactMap { $0 } : listed.compactMap(\.stringBytes)
     }
 
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {}
@@ -189,7 +215,7 @@ final class SunbirdState: BackendState {
         }
         switch name {
         case .batchAdd, .relate, .changeTopic: return true
-        case .register: return what == "token" || call.facts.topic != nil
+        case .register: return what == "registration" || call.facts.topic != nil
         default: return false
         }
     }
@@ -207,7 +233,8 @@ final class SunbirdState: BackendState {
 
     func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {
         guard did == .shown, let text = delivery.plaintext, let root = (try? JSONDocument(text))?.root else { return }
-        let notification = SunbirdNotification(unchecked: root, options.form, now: delivery.time)
+        var notification = SunbirdNotification(unchecked: root, options.form, now: delivery.time)
+        if let deadline = delivery.deadline { notification.ends = deadline }
         guard !notification.id.isEmpty else { return }
         if let device = devices[ByteKey(delivery.token)] {
             if device.shown.insert(notification.id).inserted {

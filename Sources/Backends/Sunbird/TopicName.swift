@@ -9,6 +9,9 @@ enum TopicName {
         name.starts(with: prefix) ? Array(name.dropFirst(prefix.count)) : name
     }
 
+    /// A segment of a path; one with a bad escape stands for itself, since `%` may be in a name.
+    static func decoded(_ segment: ArraySlice<UInt8>) -> [UInt8] { Percent.decode(segment) ?? Array(segment) }
+
     /// The name that is subscribed to; nil where it is none.
     static func checked(_ name: [UInt8], isStrict: Bool) -> [UInt8]? {
         let own = bare(name)
@@ -25,9 +28,8 @@ enum TopicName {
 
     /// `{topic}:subscribe` or `{topic}:unsubscribe`, raw.
     static func withVerb(_ segment: ArraySlice<UInt8>) -> (topic: [UInt8], isAdding: Bool)? {
-        guard let colon = segment.lastIndex(of: Byte.colon), let topic = Percent.decode(segment[..<colon]) else {
-            return nil
-        }
+        guard let colon = segment.lastIndex(of: Byte.colon) else { return nil }
+        let topic = decoded(segment[..<colon])
         switch Array(segment[(colon + 1)...]).text {
         case "subscribe": return (topic, true)
         case "unsubscribe": return (topic, false)
