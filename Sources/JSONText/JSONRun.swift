@@ -8,12 +8,16 @@ enum JSONRun {
     static func end(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int, quote: UInt8) -> Int {
         var index = start
         // Short runs are the most: one octet after the other finds their end sooner.
-        let near = min(count, start + 12)
-        while index < near {
+        while index < count, index < start + 12 {
             let byte = base[index]
             if byte < 32 || byte == quote || byte == 92 || byte >= 128 { return index }
             index += 1
         }
+        return index == count ? index : farEnd(base, index, count, quote: quote)
+    }
+
+    private static func farEnd(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int, quote: UInt8) -> Int {
+        var index = start
         let quotes = ones &* UInt64(quote)
         let backslashes = ones &* 92
         let spaces = ones &* 32

@@ -21,6 +21,9 @@ struct JSONScanner {
     private var index = 0
     private var nodes: [JSONDocument.Node] = []
     private var open: [Open] = []
+    /// How many containers are open, and what the innermost is.
+    private var around = 0
+    private var isInObject = false
 
     private struct Mistake: Error {
         let message: String
@@ -67,7 +70,7 @@ struct JSONScanner {
     private mutating func run() throws(Mistake) {
         var expected = Expectation.value
         while true {
-            try skipSpace()
+            if index < count, base[index] <= 32 || isJSON5 { try skipSpace() }
             guard index < count else {
                 if expected == .end { return }
                 throw mistake(nodes.isEmpty ? "the text is empty" : "the text ends before the value does")
@@ -83,13 +86,12 @@ struct JSONScanner {
     }
 
     private mutating func commaOrEnd(_ byte: UInt8) throws(Mistake) -> Expectation {
-        guard let container = open.last else { throw mistake("something follows the value") }
         if byte == 44 {
             index += 1
-            return isJSON5 ? (container.isObject ? .keyOrEnd : .valueOrEnd) : (container.isObject ? .key : .value)
+            return isJSON5 ? (isInObject ? .keyOrEnd : .valueOrEnd) : (isInObject ? .key : .value)
         }
-        if byte == (container.isObject ? 125 : 93) { return close() }
-        throw mistake("a comma or \(container.isObject ? "}" : "]") is missing")
+        if byte == (isInObject ? 125 : 93) { return close() }
+        throw mistake("a comma or \(isInObject ? "}" : "]") is missing")
     }
 
     private mutating func key(_ byte: UInt8, _ expected: Expectation) throws(Mistake) -> Expectation {
@@ -102,8 +104,8 @@ struct JSONScanner {
         } else {
             throw mistake(byte == 125 ? "a comma stands before }" : "a member has no name")
         }
-        if isListed { nodes[start].next = UInt32(nodes.count) }
-        try skipSpace()
+        if around <= levels { nodes[start].next = UInt32(nodes.count) }
+        if index < count, base[index] <= 32 || isJSON5 { try skipSpace() }
         guard index < count, base[index] == 58 else { throw mistake("the colon after a member's name is missing") }
         index += 1
         return .value
@@ -112,10 +114,12 @@ struct JSONScanner {
     private mutating func value(_ byte: UInt8, _ expected: Expectation) throws(Mistake) -> Expectation {
         switch byte {
         case 123, 91:
-            guard open.count < depth else { throw mistake("more than \(depth) levels of nesting") }
-            let node = isListed ? nodes.count : -1
+            guard around < depth else { throw mistake("more than \(depth) levels of nesting") }
+            let node = around <= levels ? nodes.count : -1
             append(byte == 123 ? .object : .array, from: index)
-            open.append(Open(node: node, isObject: byte == 123))
+            isInObject = byte == 123
+            open.append(Open(node: node, isObject: isInObject))
+            around += 1
             index += 1
             return byte == 123 ? .keyOrEnd : .valueOrEnd
         case 93 where expected == .valueOrEnd: return close()
@@ -130,22 +134,25 @@ struct JSONScanner {
         case 93: throw mistake("a comma stands before ]")
         default: throw mistake("no value begins with \(describe(byte))")
         }
-        return open.isEmpty ? .end : .commaOrEnd
+        return around == 0 ? .end : .commaOrEnd
     }
 
+    /// Only within a container.
     private mutating func close() -> Expectation {
         index += 1
-        if let container = open.popLast(), container.node >= 0 {
-            nodes[container.node].length = UInt32(index) - nodes[container.node].offset
-            nodes[container.node].next = UInt32(nodes.count)
+        around -= 1
+        let node = open[around].node
+        open.removeLast()
+        isInObject = around > 0 && open[around - 1].isObject
+        if node >= 0 {
+            nodes[node].length = UInt32(index) - nodes[node].offset
+            nodes[node].next = UInt32(nodes.count)
         }
-        return open.isEmpty ? .end : .commaOrEnd
+        return around == 0 ? .end : .commaOrEnd
     }
 
-    private var isListed: Bool { open.count <= levels }
-
     private mutating func append(_ kind: JSONDocument.Kind, from start: Int, isEscaped: Bool = false) {
-        guard isListed else { return }
+        guard around <= levels else { return }
         nodes.append(
             JSONDocument.Node(
                 kind: kind, isEscaped: isEscaped, offset: UInt32(start), length: UInt32(index - start),

@@ -16,17 +16,29 @@ package struct Draws: Hashable, Sendable {
     /// 32 octets: SHA-256 over the parts, each behind its length in four octets, most significant first.
     package func octets(_ purpose: StaticString, _ key: [[UInt8]], index: Int = 0) -> [UInt8] {
         var size = 12 + 4 + seedName.count + 4 + purpose.utf8CodeUnitCount + 12
-        for part in key { size += 4 + part.count }
-        let message = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            var writer = PartWriter(next: UnsafeMutableRawPointer(buffer.baseAddress))
-            writer.put(seed)
-            writer.put(seedName, seedName.count)
-            writer.put(purpose.utf8Start, purpose.utf8CodeUnitCount)
-            for part in key { writer.put(part, part.count) }
-            writer.put(UInt64(truncatingIfNeeded: index))
-            count = size
+        var number = 0
+        while number < key.count {
+            size += 4 + key[number].count
+            number += 1
         }
+        var message = [UInt8](repeating: 0, count: size)
+        write(purpose, key, index, &message)
         return Digest.sha256(message)
+    }
+
+    private func write(
+        _ purpose: StaticString, _ key: [[UInt8]], _ index: Int, _ target: UnsafeMutableRawPointer
+    ) {
+        var writer = PartWriter(next: target)
+        writer.put(seed)
+        writer.put(seedName, seedName.count)
+        writer.put(purpose.utf8Start, purpose.utf8CodeUnitCount)
+        var number = 0
+        while number < key.count {
+            writer.put(key[number], key[number].count)
+            number += 1
+        }
+        writer.put(UInt64(truncatingIfNeeded: index))
     }
 
     /// A number from 0 up to, but not, 1, of the first 53 bits.
@@ -45,22 +57,22 @@ package struct Draws: Hashable, Sendable {
         var raw = octets(purpose, key, index: index)
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
-        let digits = Hex.bytes(raw)
-        return [UInt8](unsafeUninitializedCapacity: 36) { buffer, count in
-            digits.withUnsafeBufferPointer { digits in
-                var index = 0
-                var next = 0
-                while index < 36 {
-                    if index == 8 || index == 13 || index == 18 || index == 23 {
-                        buffer[index] = 45
-                    } else {
-                        buffer[index] = digits[next]
-                        next += 1
-                    }
-                    index += 1
-                }
-            }
-            count = 36
+        var text = [UInt8](repeating: 45, count: 36)
+        Self.write(raw, &text)
+        return text
+    }
+
+    /// The digits of a UUID's octets, where it has no dash.
+    private static func write(_ octets: UnsafePointer<UInt8>, _ text: UnsafeMutablePointer<UInt8>) {
+        let digits = ("0123456789abcdef" as StaticString).utf8Start
+        var target = text
+        var index = 0
+        while index < 16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 { target += 1 }
+            target[0] = digits[Int(octets[index] >> 4)]
+            target[1] = digits[Int(octets[index] & 15)]
+            target += 2
+            index += 1
         }
     }
 
@@ -85,19 +97,17 @@ package struct Draws: Hashable, Sendable {
 
 /// Writes parts, each behind its length, into memory whose size was reckoned beforehand.
 private struct PartWriter {
-    var next: UnsafeMutableRawPointer?
+    var next: UnsafeMutableRawPointer
 
     mutating func put(_ part: UnsafePointer<UInt8>, _ count: Int) {
-        guard let target = next else { return }
-        target.storeBytes(of: UInt32(truncatingIfNeeded: count).bigEndian, as: UInt32.self)
-        memcpy(target + 4, part, count)
-        next = target + 4 + count
+        next.storeBytes(of: UInt32(truncatingIfNeeded: count).bigEndian, as: UInt32.self)
+        memcpy(next + 4, part, count)
+        next += 4 + count
     }
 
     mutating func put(_ number: UInt64) {
-        guard let target = next else { return }
-        target.storeBytes(of: UInt32(8).bigEndian, as: UInt32.self)
-        (target + 4).storeBytes(of: number.bigEndian, as: UInt64.self)
-        next = target + 12
+        next.storeBytes(of: UInt32(8).bigEndian, as: UInt32.self)
+        (next + 4).storeBytes(of: number.bigEndian, as: UInt64.self)
+        next += 12
     }
 }

@@ -45,7 +45,7 @@ package final class Scope: ScriptClock {
             defer { pushsim_lock_released(address) }
             do throws(Failure) {
                 let result = try body(&world)
-                if !world.effects.isEmpty {
+                if world.effects.count > 0 {
                     effects = world.effects
                     world.effects = []
                 }
@@ -56,7 +56,9 @@ package final class Scope: ScriptClock {
                 return .failure(error)
             }
         }
-        for effect in effects { effect(self) }
+        if effects.count > 0 {
+            for effect in effects { effect(self) }
+        }
         return try outcome.get()
     }
 

@@ -10,10 +10,9 @@
             var context = SHA256_CTX()
             SHA256_Init(&context)
             SHA256_Update(&context, message.baseAddress, message.count)
-            return [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-                SHA256_Final(buffer.baseAddress, &context)
-                count = 32
-            }
+            var digest = [UInt8](repeating: 0, count: 32)
+            SHA256_Final(&digest, &context)
+            return digest
         }
 
         static func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {

@@ -30,7 +30,7 @@ package enum Byte {
 extension [UInt8] {
     /// The UTF-8 bytes of `text`.
     package init(_ text: StaticString) {
-        self = Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        self = Array(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// The bytes as text; bytes that are no UTF-8 become U+FFFD.
@@ -59,6 +59,16 @@ extension [UInt8] {
     /// Appends the UTF-8 bytes of `text`.
     package mutating func append(_ text: StaticString) {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// The bytes with text before and behind them, by copies of memory, which are fast in debug builds too.
+    package func between(_ before: StaticString, _ behind: StaticString) -> [UInt8] {
+        let (start, end) = (before.utf8CodeUnitCount, before.utf8CodeUnitCount + count)
+        var out = [UInt8](repeating: 0, count: end + behind.utf8CodeUnitCount)
+        memcpy(&out, before.utf8Start, start)
+        pushsim_copy_to(&out, start, self, count)
+        pushsim_copy_to(&out, end, behind.utf8Start, behind.utf8CodeUnitCount)
+        return out
     }
 
     /// Equality by one comparison of memory, which is fast in debug builds too.

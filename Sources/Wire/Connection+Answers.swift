@@ -193,7 +193,7 @@ extension Connection {
 
     func flush() {
         if case .closed = state { return }
-        while !output.isEmpty {
+        while output.count > 0 {
             if output.count > 1 { joinOutput() }
             let chunk = output[0]
             let count = chunk.withUnsafeBytes { bytes in
@@ -205,7 +205,7 @@ extension Connection {
                 setDeadline(limits.idle)
                 return want(wanted.union(.writable))
             }
-            if output.count == 1 { output.removeAll(keepingCapacity: true) } else { output.removeFirst() }
+            if output.count == 1 { output.removeLast() } else { output.removeFirst() }
             outputSent = 0
         }
         if wanted.contains(.writable) { want(wanted.subtracting(.writable)) }
@@ -226,10 +226,9 @@ extension Connection {
     private static let joinLimit = 256 << 10
 
     func flushed() {
-        if !unflushed.isEmpty {
+        if unflushed.count > 0 {
             if unflushed.count == 1 {
-                let (exchange, ending) = unflushed[0]
-                unflushed.removeAll(keepingCapacity: true)
+                let (exchange, ending) = unflushed.removeLast()
                 end(exchange, ending)
             } else {
                 let done = unflushed

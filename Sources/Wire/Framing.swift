@@ -1,8 +1,8 @@
 /// Decides how long the body is, and refuses what two readers could measure differently (RFC 9112 section 6.3).
 enum Framing {
-    static func apply(to head: RequestHead) throws(RequestFailure) {
+    static func apply(to head: inout RequestHead.Parts) throws(RequestFailure) {
         try checkHost(head)
-        if let connection = head[.connection] { applyConnection(connection, head) }
+        if let connection = head[.connection] { applyConnection(connection, &head) }
         if let expect = head[.expect] {
             guard !head.isRepeated(.expect), head.slice(expect).equalsIgnoringCase(Array("100-continue")) else {
                 throw RequestFailure(status: 417, message: "Only Expect: 100-continue can be met.")
@@ -10,23 +10,23 @@ enum Framing {
             head.expectsContinue = head.minorVersion == 1
         }
         if head[.transferEncoding] != nil {
-            try applyTransferEncoding(head)
+            try applyTransferEncoding(&head)
         } else if let length = head[.contentLength] {
             head.framing = try contentLength(head, length)
         }
     }
 
-    private static func checkHost(_ head: RequestHead) throws(RequestFailure) {
+    private static func checkHost(_ head: RequestHead.Parts) throws(RequestFailure) {
         guard let host = head[.host] else {
             if head.minorVersion == 1 { throw .bad("The Host field is missing.") }
             return
         }
         if head.isRepeated(.host) { throw .bad("There is more than one Host field.") }
-        guard isHost(head, host) else { throw .bad("The Host field is no host.") }
+        guard isHost(head.bytes, host) else { throw .bad("The Host field is no host.") }
     }
 
-    private static func isHost(_ head: RequestHead, _ host: RequestHead.Span) -> Bool {
-        head.bytes.withUnsafeBufferPointer { bytes in
+    private static func isHost(_ bytes: [UInt8], _ host: RequestHead.Span) -> Bool {
+        bytes.withUnsafeBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return false }
             var index = Int(host.start)
             while index < Int(host.end) {
@@ -40,8 +40,8 @@ enum Framing {
         }
     }
 
-    private static func applyConnection(_ value: RequestHead.Span, _ head: RequestHead) {
-        if !head.isRepeated(.connection), head.equals(value, "keep-alive") { return }
+    private static func applyConnection(_ value: RequestHead.Span, _ head: inout RequestHead.Parts) {
+        if !head.isRepeated(.connection), head.slice(value).isSame(as: "keep-alive") { return }
         for list in head.values("connection") {
             for element in list.split(separator: Byte.comma)
             where Array(element).trimmed.equalsIgnoringCase(Array("close")) {
@@ -50,7 +50,7 @@ enum Framing {
         }
     }
 
-    private static func applyTransferEncoding(_ head: RequestHead) throws(RequestFailure) {
+    private static func applyTransferEncoding(_ head: inout RequestHead.Parts) throws(RequestFailure) {
         guard head.minorVersion == 1 else { throw .bad("Transfer-Encoding is not part of HTTP/1.0.") }
         guard head[.contentLength] == nil else {
             throw .bad("There is both a Content-Length and a Transfer-Encoding.")
@@ -69,7 +69,7 @@ enum Framing {
     }
 
     private static func contentLength(
-        _ head: RequestHead, _ first: RequestHead.Span
+        _ head: RequestHead.Parts, _ first: RequestHead.Span
     ) throws(RequestFailure) -> RequestHead.Framing {
         let text = head.slice(first)
         if head.isRepeated(.contentLength), !head.values("content-length").allSatisfy({ $0 == text }) {

@@ -5,21 +5,21 @@ enum HeadParser {
     /// - Parameter raw: the request line and fields, each with its CR LF, without the empty line at the end.
     static func parse(_ raw: UnsafeRawBufferPointer, fieldLimit: Int) throws(RequestFailure) -> RequestHead {
         guard let base = raw.baseAddress else { throw .bad("The request line is missing.") }
-        let head = RequestHead(bytes: Array(raw))
+        var head = RequestHead.Parts(bytes: Array(raw))
         let bytes = base.assumingMemoryBound(to: UInt8.self)
         let table = ByteClass.table
-        var position = try requestLine(bytes, raw.count, table, head)
+        var position = try requestLine(bytes, raw.count, table, &head)
         head.fields.reserveCapacity(12)
         while position < raw.count {
             if head.fields.count == fieldLimit { throw .headTooLarge }
-            position = try field(bytes, position, raw.count, table, head)
+            position = try field(bytes, position, raw.count, table, &head)
         }
-        try Framing.apply(to: head)
-        return head
+        try Framing.apply(to: &head)
+        return RequestHead(head)
     }
 
     private static func requestLine(
-        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ table: UnsafePointer<UInt8>, _ head: RequestHead
+        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ table: UnsafePointer<UInt8>, _ head: inout RequestHead.Parts
     ) throws(RequestFailure) -> Int {
         var index = 0
         while index < count, table[Int(bytes[index])] & ByteClass.token != 0 { index += 1 }
@@ -43,12 +43,12 @@ enum HeadParser {
         }
         head.minorVersion = bytes[index + 7] == 48 ? 0 : 1
         head.keepAlive = head.minorVersion == 1
-        try splitTarget(bytes, head)
+        try splitTarget(bytes, &head)
         return index + 10
     }
 
     private static func splitTarget(
-        _ bytes: UnsafePointer<UInt8>, _ head: RequestHead
+        _ bytes: UnsafePointer<UInt8>, _ head: inout RequestHead.Parts
     ) throws(RequestFailure) {
         let start = Int(head.target.start)
         let end = Int(head.target.end)
@@ -64,7 +64,7 @@ enum HeadParser {
                 }
                 guard pathStart > start + scheme else { throw .bad("The target has no authority after its scheme.") }
                 head.authority = .init(start + scheme, pathStart)
-            } else if !(end - start == 1 && bytes[start] == 42), !head.equals(head.method, "CONNECT") {
+            } else if !(end - start == 1 && bytes[start] == 42), !matches(bytes, head.method, "CONNECT") {
                 throw .bad("The target is neither a path nor an absolute URL.")
             }
         }
@@ -93,48 +93,44 @@ enum HeadParser {
 
     private static func field(
         _ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int, _ table: UnsafePointer<UInt8>,
-        _ head: RequestHead
+        _ head: inout RequestHead.Parts
     ) throws(RequestFailure) -> Int {
         let span = try FieldLine.scan(bytes, start, count, table)
-        remember(bytes, span.field, head)
+        if let known = known(bytes, span.field) { head.known.note(known, head.fields.count) }
         head.fields.append(span.field)
         return span.next
     }
 
-    /// Notes where the first field of each known name stands.
-    private static func remember(
-        _ bytes: UnsafePointer<UInt8>, _ field: RequestHead.FieldSpan, _ head: RequestHead
-    ) {
-        let start = Int(field.name.start)
-        let known: RequestHead.Known?
+    private static func known(
+        _ bytes: UnsafePointer<UInt8>, _ field: RequestHead.FieldSpan
+    ) -> RequestHead.Known? {
+        let name = bytes + Int(field.name.start)
         switch field.name.count {
-        case 4: known = matches(bytes, start, "host") ? .host : nil
-        case 6: known = matches(bytes, start, "expect") ? .expect : nil
-        case 8: known = matches(bytes, start, "trace-id") ? .traceID : nil
+        case 4: return matches(name, "host") ? .host : nil
+        case 6: return matches(name, "expect") ? .expect : nil
+        case 8: return matches(name, "trace-id") ? .traceID : nil
         case 10:
-            known =
-                matches(bytes, start, "user-agent")
-                ? .userAgent : matches(bytes, start, "connection") ? .connection : nil
-        case 12: known = matches(bytes, start, "content-type") ? .contentType : nil
-        case 13: known = matches(bytes, start, "authorization") ? .authorization : nil
-        case 14: known = matches(bytes, start, "content-length") ? .contentLength : nil
-        case 15: known = matches(bytes, start, "x-pushsim-scope") ? .scope : nil
-        case 16: known = matches(bytes, start, "content-encoding") ? .contentEncoding : nil
-        case 17: known = matches(bytes, start, "transfer-encoding") ? .transferEncoding : nil
-        default: known = nil
+            if matches(name, "user-agent") { return .userAgent }
+            return matches(name, "connection") ? .connection : nil
+        case 12: return matches(name, "content-type") ? .contentType : nil
+        case 13: return matches(name, "authorization") ? .authorization : nil
+        case 14: return matches(name, "content-length") ? .contentLength : nil
+        case 15: return matches(name, "x-pushsim-scope") ? .scope : nil
+        case 16: return matches(name, "content-encoding") ? .contentEncoding : nil
+        case 17: return matches(name, "transfer-encoding") ? .transferEncoding : nil
+        default: return nil
         }
-        if let known { head.note(known) }
     }
 
-    private static func matches(_ bytes: UnsafePointer<UInt8>, _ start: Int, _ name: StaticString) -> Bool {
-        let wanted = name.utf8Start
-        let length = name.utf8CodeUnitCount
-        var index = 0
-        while index < length {
-            if (bytes[start + index] | 32) != wanted[index] { return false }
-            index += 1
-        }
-        return true
+    /// - Parameter name: in lower case; letters and dashes only.
+    private static func matches(_ bytes: UnsafePointer<UInt8>, _ name: StaticString) -> Bool {
+        pushsim_equal_in_lower_case(bytes, name.utf8Start, name.utf8CodeUnitCount) == 1
+    }
+
+    private static func matches(
+        _ bytes: UnsafePointer<UInt8>, _ span: RequestHead.Span, _ text: StaticString
+    ) -> Bool {
+        span.count == text.utf8CodeUnitCount && memcmp(bytes + Int(span.start), text.utf8Start, span.count) == 0
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 48 && byte <= 57 }

@@ -2,9 +2,8 @@ import CPushSimSystem
 
 /// A request line and its header fields, kept as the bytes that came.
 ///
-/// A class, since a head is handed on many times and never changed. `@unchecked Sendable`: only the parser changes it,
-/// before anybody else has it.
-package final class RequestHead: @unchecked Sendable {
+/// A class, since a head is handed on many times and never changed.
+package final class RequestHead: Sendable {
     package struct Span: Hashable, Sendable {
         package var start: UInt32
         package var end: UInt32
@@ -35,34 +34,63 @@ package final class RequestHead: @unchecked Sendable {
         case userAgent, traceID, scope
     }
 
-    package let bytes: [UInt8]
-    package internal(set) var method = Span(0, 0)
-    package internal(set) var target = Span(0, 0)
-    /// The path of the target, raw; of an absolute-form target what follows the authority.
-    package internal(set) var path = Span(0, 0)
-    /// The query after `?`, raw, or nil.
-    package internal(set) var query: Span?
-    /// The authority of an absolute-form target, or nil.
-    package internal(set) var authority: Span?
-    package internal(set) var minorVersion = 1
-    package internal(set) var fields: [FieldSpan] = []
-    package internal(set) var framing = Framing.none
-    package internal(set) var expectsContinue = false
-    package internal(set) var keepAlive = true
-    /// Where the first field of each known name stands: four indices of 16 bits in a word.
-    private var known: (UInt64, UInt64, UInt64) = (.max, .max, .max)
-    /// One bit for each known name that stands more than once.
-    var repeated: UInt32 = 0
+    /// What the parser finds, bit by bit.
+    struct Parts {
+        let bytes: [UInt8]
+        var method = Span(0, 0)
+        var target = Span(0, 0)
+        var path = Span(0, 0)
+        var query: Span?
+        var authority: Span?
+        var minorVersion = 1
+        var fields: [FieldSpan] = []
+        var framing = Framing.none
+        var expectsContinue = false
+        var keepAlive = true
+        var known = KnownFields()
+    }
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    package let bytes: [UInt8]
+    package let method: Span
+    package let target: Span
+    /// The path of the target, raw; of an absolute-form target what follows the authority.
+    package let path: Span
+    /// The query after `?`, raw, or nil.
+    package let query: Span?
+    /// The authority of an absolute-form target, or nil.
+    package let authority: Span?
+    package let minorVersion: Int
+    package let fields: [FieldSpan]
+    package let framing: Framing
+    package let expectsContinue: Bool
+    package let keepAlive: Bool
+    private let known: KnownFields
+
+    init(_ parts: Parts) {
+        bytes = parts.bytes
+        method = parts.method
+        target = parts.target
+        path = parts.path
+        query = parts.query
+        authority = parts.authority
+        minorVersion = parts.minorVersion
+        fields = parts.fields
+        framing = parts.framing
+        expectsContinue = parts.expectsContinue
+        keepAlive = parts.keepAlive
+        known = parts.known
+    }
 
     /// No request at all.
-    package static let empty = RequestHead(bytes: [])
+    package static let empty = RequestHead(Parts(bytes: []))
 
-    package func slice(_ span: Span) -> [UInt8] {
+    package func slice(_ span: Span) -> [UInt8] { Self.slice(bytes, span) }
+
+    static func slice(_ bytes: [UInt8], _ span: Span) -> [UInt8] {
         bytes.withUnsafeBufferPointer { buffer in
             guard let base = buffer.baseAddress, span.count > 0 else { return [] }
-            return Array(UnsafeBufferPointer(start: base + Int(span.start), count: span.count))
+            // Of raw memory an array is made fastest where nothing is optimised.
+            return Array(UnsafeRawBufferPointer(start: base + Int(span.start), count: span.count))
         }
     }
 
@@ -111,46 +139,66 @@ package final class RequestHead: @unchecked Sendable {
 
     /// The value of one of the known fields: of several with that name, the first.
     package subscript(_ name: Known) -> Span? {
-        let index = knownIndex(name)
-        return index == Self.absent ? nil : fields[index].value
+        let index = known.index(name)
+        return index == KnownFields.absent ? nil : fields[index].value
     }
 
     package func value(_ name: Known) -> [UInt8]? { self[name].map(slice) }
 
-    private static let absent = 0xFFFF
-
-    private func knownIndex(_ name: Known) -> Int {
-        let raw = name.rawValue
-        let word = raw < 4 ? known.0 : raw < 8 ? known.1 : known.2
-        return Int(truncatingIfNeeded: word >> UInt64((raw & 3) * 16)) & Self.absent
-    }
-
-    func isRepeated(_ name: Known) -> Bool { repeated & 1 << UInt32(name.rawValue) != 0 }
-
-    /// Notes that the field about to be appended has that name.
-    func note(_ name: Known) {
-        guard knownIndex(name) == Self.absent else {
-            repeated |= 1 << UInt32(name.rawValue)
-            return
-        }
-        let shift = UInt64((name.rawValue & 3) * 16)
-        let mask = ~(UInt64(Self.absent) << shift)
-        let bits = UInt64(truncatingIfNeeded: fields.count) << shift
-        switch name.rawValue {
-        case ..<4: known.0 = known.0 & mask | bits
-        case ..<8: known.1 = known.1 & mask | bits
-        default: known.2 = known.2 & mask | bits
-        }
-    }
-
     /// All values of the fields with that name, in order, as sent.
-    package func values(_ name: String) -> [[UInt8]] {
+    package func values(_ name: String) -> [[UInt8]] { Self.values(bytes, fields, name) }
+
+    static func values(_ bytes: [UInt8], _ fields: [FieldSpan], _ name: String) -> [[UInt8]] {
         let wanted = Array(name.utf8)
-        return fields.filter { $0.name.count == wanted.count && slice($0.name).equalsIgnoringCase(wanted) }
-            .map { slice($0.value) }
+        return fields.filter { $0.name.count == wanted.count && slice(bytes, $0.name).equalsIgnoringCase(wanted) }
+            .map { slice(bytes, $0.value) }
     }
 
     package var headerFields: [HeaderField] { fields.map { HeaderField(slice($0.name), slice($0.value)) } }
+}
+
+/// Where the first field of each known name stands: four indices of 16 bits in a word.
+struct KnownFields: Sendable {
+    static let absent = 0xFFFF
+
+    private var first: UInt64 = .max
+    private var second: UInt64 = .max
+    private var third: UInt64 = .max
+    /// One bit for each known name that stands more than once.
+    private var repeated: UInt32 = 0
+
+    func index(_ name: RequestHead.Known) -> Int {
+        let raw = name.rawValue
+        let word = raw < 4 ? first : raw < 8 ? second : third
+        return Int(truncatingIfNeeded: word >> UInt64((raw & 3) * 16)) & 0xFFFF
+    }
+
+    func isRepeated(_ name: RequestHead.Known) -> Bool { repeated & 1 << UInt32(name.rawValue) != 0 }
+
+    /// Notes that the field of that index has that name.
+    mutating func note(_ name: RequestHead.Known, _ field: Int) {
+        let raw = name.rawValue
+        guard index(name) == 0xFFFF else {
+            repeated |= 1 << UInt32(raw)
+            return
+        }
+        let shift = UInt64((raw & 3) * 16)
+        let mask = ~(0xFFFF << shift) | UInt64(truncatingIfNeeded: field) << shift
+        if raw < 4 { first &= mask } else if raw < 8 { second &= mask } else { third &= mask }
+    }
+}
+
+extension RequestHead.Parts {
+    subscript(_ name: RequestHead.Known) -> RequestHead.Span? {
+        let index = known.index(name)
+        return index == KnownFields.absent ? nil : fields[index].value
+    }
+
+    func slice(_ span: RequestHead.Span) -> [UInt8] { RequestHead.slice(bytes, span) }
+
+    func values(_ name: String) -> [[UInt8]] { RequestHead.values(bytes, fields, name) }
+
+    func isRepeated(_ name: RequestHead.Known) -> Bool { known.isRepeated(name) }
 }
 
 /// A whole request. `trailers` are the fields after a chunked body.

@@ -28,35 +28,45 @@ package struct Response: Sendable {
     package func bytes(isHead: Bool = false, isOpen: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
         let hasNoBody = !mayHaveBody
-        let hasLength = !hasNoBody && !isOpen
-        let digits = hasLength ? Self.digitCount(body.count) : 0
-        var size = line.count + 2 + (hasLength ? digits + 18 : 0)
+        let digits = hasNoBody || isOpen ? 0 : Self.digitCount(body.count)
+        var size = line.count + 2 + (digits > 0 ? digits + 18 : 0)
         var index = 0
         while index < fields.count {
             size += fields[index].name.count + fields[index].value.count + 4
             index += 1
         }
         let sentBody = hasNoBody || isHead ? 0 : body.count
-        return [UInt8](unsafeUninitializedCapacity: size + sentBody) { buffer, count in
-            var writer = RawWriter(buffer.baseAddress)
-            writer.put(line)
-            var index = 0
-            while index < fields.count {
-                writer.put(fields[index].name)
-                writer.put(Byte.colon, Byte.space)
-                writer.put(fields[index].value)
-                writer.put(Byte.carriageReturn, Byte.lineFeed)
-                index += 1
-            }
-            if hasLength {
-                writer.put("Content-Length: ")
-                writer.put(decimal: body.count, digits: digits)
-                writer.put(Byte.carriageReturn, Byte.lineFeed)
-            }
-            writer.put(Byte.carriageReturn, Byte.lineFeed)
-            if sentBody > 0 { writer.put(body) }
-            count = size + sentBody
+        var out = [UInt8](repeating: 0, count: size + sentBody)
+        write(line, digits, hasBody: sentBody > 0, &out)
+        return out
+    }
+
+    /// - Parameter digits: of the Content-Length; 0 where there is none.
+    private func write(_ line: [UInt8], _ digits: Int, hasBody: Bool, _ target: UnsafeMutablePointer<UInt8>) {
+        memcpy(target, line, line.count)
+        var next = target + line.count
+        var index = 0
+        while index < fields.count {
+            let field = fields[index]
+            next = pushsim_write_field(next, field.name, field.name.count, field.value, field.value.count)
+            index += 1
         }
+        if digits > 0 {
+            let name: StaticString = "Content-Length: "
+            memcpy(next, name.utf8Start, name.utf8CodeUnitCount)
+            next += name.utf8CodeUnitCount
+            var rest = body.count
+            index = digits
+            while index > 0 {
+                index -= 1
+                next[index] = UInt8(48 + rest % 10)
+                rest /= 10
+            }
+            memcpy(next + digits, "\r\n", 2)
+            next += digits + 2
+        }
+        memcpy(next, "\r\n", 2)
+        if hasBody { memcpy(next + 2, body, body.count) }
     }
 
     private static func digitCount(_ number: Int) -> Int {
@@ -80,44 +90,6 @@ package struct Response: Sendable {
     }
 
     private static let ok = Array<UInt8>("HTTP/1.1 200 OK\r\n")
-}
-
-/// Writes into memory whose size was reckoned beforehand.
-private struct RawWriter {
-    private var next: UnsafeMutablePointer<UInt8>?
-
-    init(_ start: UnsafeMutablePointer<UInt8>?) { next = start }
-
-    mutating func put(_ bytes: [UInt8]) {
-        guard let target = next else { return }
-        memcpy(target, bytes, bytes.count)
-        next = target + bytes.count
-    }
-
-    mutating func put(_ text: StaticString) {
-        guard let target = next else { return }
-        memcpy(target, text.utf8Start, text.utf8CodeUnitCount)
-        next = target + text.utf8CodeUnitCount
-    }
-
-    mutating func put(decimal number: Int, digits: Int) {
-        guard let target = next else { return }
-        var rest = number
-        var index = digits
-        while index > 0 {
-            index -= 1
-            target[index] = UInt8(48 + rest % 10)
-            rest /= 10
-        }
-        next = target + digits
-    }
-
-    mutating func put(_ first: UInt8, _ second: UInt8) {
-        guard let target = next else { return }
-        target[0] = first
-        target[1] = second
-        next = target + 2
-    }
 }
 
 /// The usual texts of status codes.

@@ -49,8 +49,9 @@ package struct TimerHeap<Value> {
 
     package var earliest: Int64? {
         mutating get {
-            while let first = heap.first, values[first.id] == nil { popTop() }
-            return heap.first?.deadline
+            // Indices rather than `first`, whose generic way is long where nothing is optimised: this is asked all the time.
+            while heap.count > 0, values[heap[0].id] == nil { popTop() }
+            return heap.count > 0 ? heap[0].deadline : nil
         }
     }
 

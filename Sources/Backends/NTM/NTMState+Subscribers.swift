@@ -35,7 +35,11 @@ extension NTMState {
     }
 
     private func isAllowed(_ proto: [UInt8]) -> Bool {
-        for allowed in options.protocols where allowed.isSame(as: proto) { return true }
+        var index = 0
+        while index < options.protocols.count {
+            if options.protocols[index].isSame(as: proto) { return true }
+            index += 1
+        }
         return false
     }
 
@@ -49,22 +53,12 @@ extension NTMState {
     }
 
     private func success(id: [UInt8]) -> Response {
-        var body: [UInt8] = []
-        body.reserveCapacity(40)
-        switch options.bodyStyle {
-        case .object:
-            body.append("{\"id\":\"")
-            body += id
-            body.append("\"}\n")
-        case .stringified:
-            body.append("\"{\\\"id\\\":\\\"")
-            body += id
-            body.append("\\\"}\"\n")
-        case .pair:
-            body.append("\"id\": \"")
-            body += id
-            body.append("\"")
-        }
+        let body: [UInt8] =
+            switch options.bodyStyle {
+            case .object: id.between("{\"id\":\"", "\"}\n")
+            case .stringified: id.between("\"{\\\"id\\\":\\\"", "\\\"}\"\n")
+            case .pair: id.between("\"id\": \"", "\"")
+            }
         return Response(status: 200, body: body)
     }
 
@@ -95,8 +89,11 @@ extension NTMState {
         _ account: [UInt8], _ proto: [UInt8], _ call: Call, _ world: inout World
     ) throws(NTMError) {
         var others = false
-        for subscriber in accounts[ByteKey(account)] ?? [] where !subscriber.key.proto.isSame(as: proto) {
-            others = true
+        let own = accounts[ByteKey(account)] ?? []
+        var index = 0
+        while index < own.count {
+            others = others || !own[index].key.proto.isSame(as: proto)
+            index += 1
         }
         guard others else { return met(.oneProtocol, &world) }
         broken(.oneProtocol, call, "\(proto.text) is registered while another protocol's subscriber lives.", &world)

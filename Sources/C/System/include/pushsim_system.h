@@ -10,6 +10,31 @@ static inline int pushsim_equal_at(const void *bytes, size_t offset, const void 
   return memcmp((const char *)bytes + offset, other, length) == 0;
 }
 
+// Whether so many bytes, upper case letters read as lower case ones, are those of other: letters and dashes.
+static inline int pushsim_equal_in_lower_case(const uint8_t *bytes, const uint8_t *other, size_t length) {
+  for (size_t index = 0; index < length; index++) {
+    if ((bytes[index] | 32) != other[index]) return 0;
+  }
+  return 1;
+}
+
+// Copies so many bytes to an offset. The caller has seen to it that there is room.
+static inline void pushsim_copy_to(void *target, size_t offset, const void *bytes, size_t length) {
+  memcpy((char *)target + offset, bytes, length);
+}
+
+// Writes "name: value" and CR LF, and answers where that ends. The caller has seen to it that there is room.
+static inline uint8_t *pushsim_write_field(
+    uint8_t *target, const uint8_t *name, size_t name_length, const uint8_t *value, size_t value_length) {
+  memcpy(target, name, name_length);
+  target += name_length;
+  memcpy(target, ": ", 2);
+  memcpy(target + 2, value, value_length);
+  target += 2 + value_length;
+  memcpy(target, "\r\n", 2);
+  return target + 2;
+}
+
 // 1 where a file, its links followed, lies within a folder.
 int pushsim_file_is_within(const char *folder, const char *path);
 
