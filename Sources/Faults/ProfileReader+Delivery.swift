@@ -65,6 +65,9 @@ extension ProfileReader {
         if let payload = fields["payload"], payload.member("userdata") != nil, on.backend ?? "ntm" != "ntm" {
             mistake(payload, "\"userdata\" is NTM's; use \"set\"")
         }
+        if let payload = fields["payload"], payload.member("actiondata") != nil, on.backend ?? "sunbird" != "sunbird" {
+            mistake(payload, "\"actiondata\" is Sunbird's; use \"set\"")
+        }
     }
 
     private mutating func record(_ value: JSONValue) -> RecordFault? {
@@ -123,7 +126,7 @@ extension ProfileReader {
     }
 
     private mutating func payload(_ value: JSONValue) -> DeliveryActions.Payload? {
-        guard let fields = fields(value, "\"payload\"", ["set", "drop", "userdata"], later: ["actiondata"]) else {
+        guard let fields = fields(value, "\"payload\"", ["set", "drop", "userdata", "actiondata"]) else {
             return nil
         }
         if value.members.isEmpty { mistake(value, "\"payload\" says nothing: what is to change?") }
@@ -144,6 +147,10 @@ extension ProfileReader {
         if let userdata = fields["userdata"] {
             let text = userdata.stringBytes
             payload.userdata = text == Array("notJSON".utf8) ? Array("{not JSON".utf8) : text ?? json(userdata).bytes
+        }
+        if let actiondata = fields["actiondata"] {
+            payload.actiondata = text(actiondata, "actiondata").flatMap { DeliveryActions.ActionData(rawValue: $0) }
+            if payload.actiondata == nil { wrong(actiondata, "actiondata", "\"notJSON\" or \"object\"") }
         }
         return payload
     }

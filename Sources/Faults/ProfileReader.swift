@@ -105,10 +105,7 @@ extension ProfileReader {
     }
 
     /// The members of an object, after unknown and doubled ones are told as mistakes.
-    /// - Parameter later: names that the language has and this version does not.
-    mutating func fields(
-        _ value: JSONValue, _ what: String, _ known: [String], later: [String] = []
-    ) -> [String: JSONValue]? {
+    mutating func fields(_ value: JSONValue, _ what: String, _ known: [String]) -> [String: JSONValue]? {
         guard value.kind == .object else {
             mistake(value, "\(what) must be an object, not \(value.kindName)")
             return nil
@@ -116,14 +113,11 @@ extension ProfileReader {
         var found: [String: JSONValue] = [:]
         for member in value.members {
             let name = member.name
-            if later.contains(name) {
-                mistake(
-                    member.key, "\"\(name)\" is part of the profile language, but this version does not have it yet")
-            } else if !known.contains(name) {
+            if !known.contains(name) {
                 let elsewhere = Self.elsewhere(name, what).map { " \($0)" } ?? ""
                 mistake(
                     member.key,
-                    "unknown key \"\(name)\" in \(what).\(elsewhere)\(Suggestion.text(name, known + later)) Known: \(known.joined(separator: ", "))."
+                    "unknown key \"\(name)\" in \(what).\(elsewhere)\(Suggestion.text(name, known)) Known: \(known.joined(separator: ", "))."
                 )
             } else if found[name] != nil {
                 mistake(member.key, "\"\(name)\" stands twice")

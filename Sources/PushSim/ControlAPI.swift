@@ -138,7 +138,7 @@ struct ControlAPI {
     }
 
     private func reply(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
-        if let query = call.query, !query.isEmpty, !Self.withQuery.contains(name) {
+        if let query = call.query, !query.isEmpty, !Self.withQuery.contains(name), !takesQuery(name, method) {
             throw ControlError("/__pushsim/\(name) takes no query.", path: "query", code: "unknownMember")
         }
         switch (name, method) {
@@ -187,11 +187,29 @@ struct ControlAPI {
         return names
     }
 
+    /// Whether a backend reads the query of this call.
+    private func takesQuery(_ name: String, _ method: String) -> Bool {
+        scope.backends.contains { backend in
+            backend.controls.contains {
+                $0.takesQuery && $0.method == method && "\(backend.name)/\($0.pattern)" == name
+            }
+        }
+    }
+
+    /// `installed=…&at=…` as an object of texts.
+    private static func object(ofQuery query: ArraySlice<UInt8>?) throws(ControlError) -> JSONDocument? {
+        guard let pairs = Percent.form(query ?? []) else {
+            throw ControlError("The query has a bad escape.", path: "query")
+        }
+        let members = pairs.map { JSON.Member($0.name.text, .text($0.value)) }
+        return try? JSONDocument(JSON.object(members).bytes)
+    }
+
     private func backendCall(_ name: String, _ method: String, _ call: Call) throws(ControlError) -> ControlAnswer {
         let parts = name.split(separator: "/", maxSplits: 1)
         if parts.count == 2, let index = scope.backends.firstIndex(where: { $0.name == parts[0] }) {
             let rest = String(parts[1])
-            let body = try object(call)
+            let body = takesQuery(name, method) ? try Self.object(ofQuery: call.query) : try object(call)
             let answer = try scope.run { world throws(ControlError) -> ControlAnswer? in
                 try world.states[index].control(rest, method, body?.root, &world)
             }

@@ -35,6 +35,20 @@ public struct SunbirdControl: Sendable {
         return Broadcast(id: answer["id"]?.string ?? "", deliveries: SentPush.list(answer))
     }
 
+    /// Which of the app's own notifications, broadcast with `relativetime` and sent to nobody, are due on a device, in the
+    /// order in which they became so.
+    /// - Parameters:
+    ///   - installed: when the app was, in RFC 3339.
+    ///   - at: nil is now, on the simulation clock.
+    /// - Returns: their payloads.
+    /// - Throws: `PushSimError` that names the mistake.
+    public func local(installed: String, at: String? = nil) throws -> [JSON] {
+        var query: JSON = ["installed": .string(installed)]
+        if let at { query.set("at", .string(at)) }
+        let answer = try control.answer("GET", "local", query).body
+        return (answer?["local"]?.elements ?? []).compactMap { $0["payload"] }
+    }
+
     /// Stops a repeating broadcast.
     /// - Throws: `PushSimError` where there is none of that id.
     public func stop(_ broadcast: Broadcast) throws {

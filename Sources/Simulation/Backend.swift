@@ -86,10 +86,13 @@ package struct ControlDescription: Hashable, Sendable {
     package let method: String
     /// Behind the backend's name; `{x}` is one segment.
     package let pattern: String
+    /// Whether its query is read, in the place of a body: an object of texts.
+    package let takesQuery: Bool
 
-    package init(_ method: String, _ pattern: String) {
+    package init(_ method: String, _ pattern: String, takesQuery: Bool = false) {
         self.method = method
         self.pattern = pattern
+        self.takesQuery = takesQuery
     }
 
     package func matches(_ name: String) -> Bool {
@@ -241,6 +244,15 @@ package struct MemberReader {
             throw wrong(name, "an array of strings", found)
         }
         return found.elements.compactMap(\.string)
+    }
+
+    /// A time such as `2026-01-01T00:00:00Z`, in nanoseconds since 1970.
+    package mutating func time(_ name: String) throws(ControlError) -> Int64? {
+        guard let text = try string(name) else { return nil }
+        guard let time = TimeText.instant(text) else {
+            throw ControlError("\"\(text)\" is no time such as \"2026-01-01T00:00:00Z\"", path: "\(path).\(name)")
+        }
+        return time
     }
 
     package mutating func required(_ name: String) throws(ControlError) -> String {

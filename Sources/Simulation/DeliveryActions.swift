@@ -18,12 +18,21 @@ package struct DeliveryActions: Sendable {
         }
     }
 
+    package enum ActionData: String, Sendable, CaseIterable {
+        /// A text that no reader of JSON takes.
+        case notJSON
+        /// An object where apps expect the text of one.
+        case object
+    }
+
     /// What is changed in the plaintext after shrinking, before it is encrypted.
     package struct Payload: Sendable {
         package var set: [(path: JSONPath, value: JSON)] = []
         package var drop: [JSONPath] = []
         /// Of NTM: what takes the place of `userdata`.
         package var userdata: [UInt8]?
+        /// Of Sunbird: what becomes of the action's data.
+        package var actiondata: ActionData?
 
         package init() {}
 

@@ -178,12 +178,11 @@ struct SunbirdBroadcastTests {
             ("design", #""id":7"#, #""id":"7""#, "id"), ("design", #""id":7"#, #""id":7.5"#, "id"),
             ("design", #""type":2"#, #""type":5"#, "type"), ("design", #""type":2"#, #""kind":2"#, "type"),
             ("design", "+0530", "+05:30", "epoch"), ("design", #""expiry":60"#, #""expiry":0"#, "expiry"),
-            ("design", #""expiry":60"#, #""expiry":60,"relativetime":1"#, "relativetime"),
             ("design", #""en""#, #""hi""#, "actiondata.translations.en"),
             ("design", #""msg""#, #""text""#, "actiondata.translations.en"),
             ("design", #""translations""#, #""texts""#, "actiondata.translations"),
             ("draft", #""type":2"#, #""type":3"#, "type"),
-            ("draft", #""expiry":60"#, #""expiry":60,"relative":1"#, "relative"),
+            ("draft", #""expiry":60"#, #""expiry":60,"relative":1"#, "epoch"),
             ("control", "", "", "actiontype"), ("shipped", "", "", "id"),
         ])
     func forms(_ form: String, _ old: String, _ new: String, _ member: String) async throws {
@@ -287,6 +286,67 @@ struct SunbirdBroadcastTests {
 
     private func send(_ message: String) async throws -> Response {
         try await sim.fcm("POST", "/v1/projects/p/messages:send", #"{"message":\#(message)}"#)
+    }
+
+    @Test(
+        "The action's data is no JSON, or an object where the shipped apps expect a text",
+        arguments: [
+            ("notJSON", "\"{not JSON\""), ("object", #"{"actionType":"search","title":"t","description":"d"}"#),
+        ])
+    func actionData(_ fault: String, _ wanted: String) async throws {
+        _ = try await sim.add("tn", "a")
+        try sim.setOption("sunbird.payload", to: "shipped")
+        try sim.setProfile(
+            .json5("{ rules: [ { on: { side: 'delivery' }, then: { payload: { actiondata: '\(fault)' } } } ] }"))
+        let shipped = #"""
+            {"id":"1","type":"1","displayTime":"1767225600","expiry":"1767229200000",
+             "actionData":"{\"actionType\":\"search\",\"title\":\"t\",\"description\":\"d\"}"}
+            """#
+        #expect(try await sim.broadcast(shipped).status == 202)
+        let push = try await sim.inbox(of: "a").next()
+        #expect(push.dictionary?["data"]?["actionData"]?.description == wanted)
+        #expect(push.dictionary?["data"]?["id"]?.string == "1")
+        for wrong in ["{ actiondata: 'no' }", "{ actiondata: 1 }"] {
+            #expect(throws: PushSimError.self) {
+                try sim.setProfile(
+                    .json5("{ rules: [ { on: { side: 'delivery' }, then: { payload: \(wrong) } } ] }"))
+            }
+        }
+        #expect(throws: PushSimError.self) {
+            try sim.setProfile(
+                .json5(
+                    "{ rules: [ { on: { side: 'delivery', backend: 'ntm' }, then: { payload: { actiondata: 'object' } } } ] }"
+                ))
+        }
+    }
+
+    @Test("The app's own notifications are sent to nobody, and due so many hours after its install")
+    func local() async throws {
+        _ = try await sim.add("tn", "a")
+        func own(_ id: Int, _ hours: Int) -> JSON {
+            ["id": .int(id), "type": 3, "relativetime": .int(hours), "actiondata": ["feature": "quiz"]]
+        }
+        for (id, hours) in [(1, 48), (2, 0), (3, 24)] {
+            #expect(try await sim.sunbird.broadcast(payload: own(id, hours)).deliveries.isEmpty)
+        }
+        #expect(sim.got("a").isEmpty)
+        let installed = "2025-12-31T00:00:00Z"
+        #expect(try sim.sunbird.local(installed: installed) == [own(2, 0), own(3, 24)])
+        #expect(try sim.sunbird.local(installed: installed, at: "2025-12-31T23:59:59Z") == [own(2, 0)])
+        #expect(try sim.sunbird.local(installed: installed, at: "2026-01-02T00:00:00Z").count == 3)
+        let path = "/__pushsim/sunbird/local"
+        let answer = try await sim.fcm("GET", "\(path)?installed=\(installed)&at=2025-12-31T00:00:00Z")
+        #expect(
+            answer.json["local"]?.description
+                == #"[{"id":"b2","due":"2025-12-31T00:00:00Z","payload":\#(own(2, 0))}]"#)
+        for query in ["", "?at=\(installed)", "?installed=now", "?installed=\(installed)&to=1", "?installed=%zz"] {
+            #expect(try await sim.fcm("GET", path + query).status == 400, "\(query)")
+        }
+        let state = try await sim.fcm("GET", "/__pushsim/state").body
+        #expect(try await sim.fcm("PUT", "/__pushsim/state", state.text).status == 204)
+        #expect(try sim.sunbird.local(installed: installed).count == 2)
+        let mixed = greeting.replacing("\"expiry\"", with: "\"relativetime\":1,\"expiry\"")
+        #expect(try await sim.broadcast(mixed).json["error"]?["path"]?.string == "$.payload.epoch")
     }
 
     @Test("From Swift: a broadcast, and its end")

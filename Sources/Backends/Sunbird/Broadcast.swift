@@ -78,6 +78,7 @@ extension SunbirdState {
     ) throws(ControlError) -> ControlAnswer? {
         switch (method, name) {
         case ("POST", "broadcasts"): return try broadcast(body, &world)
+        case ("GET", "local"): return try local(body, world)
         case ("GET", "broadcasts"): return ControlAnswer(200, ["broadcasts": .array(broadcasts.map(\.json))])
         case ("DELETE", _) where name.hasPrefix("broadcasts/"):
             let id = String(name.dropFirst("broadcasts/".count))
@@ -104,6 +105,9 @@ extension SunbirdState {
         if let repetition, first == nil {
             throw ControlError("\"\(repetition.text)\" names no time that comes", path: "$.repeat")
         }
+        if repetition != nil, notification.afterInstall != nil {
+            throw ControlError("does not go together with the app's own notifications", path: "$.repeat")
+        }
         let broadcast = Broadcast(id: nextBroadcast, topic: topic, notification: notification, repetition: repetition)
         nextBroadcast += 1
         broadcasts.append(broadcast)
@@ -112,6 +116,12 @@ extension SunbirdState {
             broadcasts.firstIndex { $0.next == nil && $0 !== broadcast }.map { _ = broadcasts.remove(at: $0) }
         }
         var answer = ControlAnswer(202)
+        if notification.afterInstall != nil {
+            // The app has it already; it is asked for by `local`.
+            answer.body = broadcast.json
+            answer.deliveries = []
+            return answer
+        }
         var sent: [Delivery] = []
         if case .cron = repetition?.plan {
             broadcast.next = first
@@ -122,6 +132,30 @@ extension SunbirdState {
         answer.body = broadcast.json
         answer.deliveries = sent
         return answer
+    }
+
+    /// Which of the app's own notifications are due on a device, by when it was installed.
+    private func local(_ body: JSONValue?, _ world: World) throws(ControlError) -> ControlAnswer {
+        var reader = try MemberReader(body, path: "query")
+        guard let installed = try reader.time("installed") else {
+            throw ControlError("is missing", path: "query.installed")
+        }
+        let at = try reader.time("at") ?? world.clock.now
+        try reader.finish()
+        var due: [(time: Int64, broadcast: Broadcast)] = []
+        for broadcast in broadcasts {
+            guard let span = broadcast.notification.afterInstall else { continue }
+            let (time, isTooLate) = installed.addingReportingOverflow(span)
+            if !isTooLate, time <= at { due.append((time, broadcast)) }
+        }
+        due.sort { ($0.time, $0.broadcast.id) < ($1.time, $1.broadcast.id) }
+        let rows = due.map { entry -> JSON in
+            [
+                "id": .string(entry.broadcast.name), "due": .string(TimeText.rfc3339(entry.time)),
+                "payload": entry.broadcast.notification.json,
+            ]
+        }
+        return ControlAnswer(200, ["local": .array(rows)])
     }
 
     private static func topic(_ given: String?, _ options: SunbirdOptions) throws(ControlError) -> [UInt8] {

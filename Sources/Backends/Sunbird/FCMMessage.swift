@@ -72,11 +72,20 @@ struct FCMMessage: Sendable {
             return
         }
         change.apply(to: &own)
+        let name = own["actionData"] == nil ? "actiondata" : "actionData"
+        switch change.actiondata {
+        case .notJSON: own.set(name, "{not JSON")
+        case .object:
+            if let root = own[name]?.string.flatMap({ try? JSONDocument($0) })?.root { own.set(name, JSON(root)) }
+        case nil: break
+        }
         payload = own
         if case .oneText = carriage {
             data.set("payload", .string(own.description))
         } else {
             data = Self.texts(own)
+            // What FCM itself cannot carry: apps meet it where something stands between.
+            if change.actiondata == .object, let action = own[name] { data.set(name, action) }
         }
     }
 

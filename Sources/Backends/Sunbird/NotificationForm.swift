@@ -16,6 +16,8 @@ struct SunbirdNotification: Sendable {
     let begins: Int64?
     /// From which it is gone; nil never.
     var ends: Int64?
+    /// Of one of the app's own, which nobody sends: how long after the install it is shown, in nanoseconds.
+    let afterInstall: Int64?
 
     /// Reads without asking whether it is any good.
     /// - Parameter now: from which an expiry without an epoch counts.
@@ -26,14 +28,17 @@ struct SunbirdNotification: Sendable {
         id = own?.int.map { Array(String($0).utf8) } ?? Self.text(own)
         switch form {
         case .design, .draft:
+            let hours = value[form == .design ? "relativetime" : "relative"]?.int.map(Int64.init)
+            afterInstall = value["epoch"] == nil ? hours.flatMap { Self.product($0, 3_600_000_000_000) } : nil
             begins = value["epoch"]?.stringBytes.flatMap(Self.epoch)
             // One that is no span ends nothing.
             let minutes = value["expiry"]?.int.flatMap { $0 > 0 ? Int64($0) : nil }
             ends = Self.end(Self.sum(begins, minutes.flatMap { Self.product($0, 60_000_000_000) }))
         case .control:
-            begins = nil
+            (begins, afterInstall) = (nil, nil)
             ends = Self.end(Self.sum(now, Self.milliseconds(value["expiry"])))
         case .shipped:
+            afterInstall = nil
             begins = Self.instant(Self.text(value["displayTime"]))
             ends = Self.end(Self.instant(Self.text(value["expiry"])))
         }
@@ -155,13 +160,19 @@ struct SunbirdNotification: Sendable {
         return type
     }
 
-    /// A message of the server's has epoch and expiry; one of the app's own has hours after its install instead, and is
-    /// sent to nobody.
+    /// A message of the server's has epoch and expiry; one of the app's own has hours after its install instead.
     private static func checkTimes(
         _ value: JSONValue, local: StaticString, _ path: String
     ) throws(ControlError) {
-        guard value[local] == nil else {
-            throw ControlError("belongs to the app's own notifications, which nobody sends", path: "\(path).\(local)")
+        if let hours = value[local] {
+            for name in ["epoch", "expiry"] as [StaticString] where value[name] != nil {
+                throw ControlError("does not go together with \(local)", path: "\(path).\(name)")
+            }
+            // A hundred years.
+            guard let number = hours.int, (0...876_000).contains(number) else {
+                throw ControlError("must be a whole number of hours from 0 to 876000", path: "\(path).\(local)")
+            }
+            return
         }
         guard let epoch = value["epoch"] else { throw ControlError("is missing", path: "\(path).epoch") }
         guard let text = epoch.stringBytes, Self.epoch(text) != nil else {

@@ -13,7 +13,7 @@ package struct Sunbird: Backend {
     package let ownedPaths = ["/v1/notification…", "/v1/projects/…", "/fcm/…", "/iid/…"]
     package let controls = [
         ControlDescription("POST", "broadcasts"), ControlDescription("GET", "broadcasts"),
-        ControlDescription("DELETE", "broadcasts/{id}"),
+        ControlDescription("DELETE", "broadcasts/{id}"), ControlDescription("GET", "local", takesQuery: true),
     ]
 
     enum RouteName: Int {

@@ -107,12 +107,12 @@ extension SunbirdState {
             throw ControlError("\"\(token.text)\" is no registration token", path: "\(path).token")
         }
         guard devices[ByteKey(token)] == nil else { throw ControlError("stands twice", path: path) }
-        let device = FCMDevice(token, sequence: nextSequence, since: try Self.time("since", &reader, path) ?? 0)
+        let device = FCMDevice(token, sequence: nextSequence, since: try reader.time("since") ?? 0)
         add(device)
         for (index, element) in try reader.elements("topics").enumerated() {
             var own = try MemberReader(element, path: "\(path).topics[\(index)]")
             let name = Array(try own.required("topic").utf8)
-            let since = try Self.time("since", &own, "\(path).topics[\(index)]") ?? 0
+            let since = try own.time("since") ?? 0
             let place = try own.int("place")
             try own.finish()
             guard let topic = TopicName.checked(name, isStrict: options.isStrict), !device.isOn(topic) else {
@@ -137,8 +137,8 @@ extension SunbirdState {
         let payload = try reader.object("payload")
         let repetition = try Broadcast.repetition(try reader.string("repeat"), try reader.string("timeZone"))
         let runs = try reader.count("runs")
-        let next = try Self.time("next", &reader, path)
-        let expires = try Self.time("expires", &reader, path)
+        let next = try reader.time("next")
+        let expires = try reader.time("expires")
         try reader.finish()
         guard name.utf8.first == 98, let id = decimalDigits(name.utf8.dropFirst()), id <= MemberReader.mostCount,
             let payload,
@@ -150,16 +150,6 @@ extension SunbirdState {
         let broadcast = Broadcast(id: id, topic: topic, notification: notification, repetition: repetition)
         (broadcast.runs, broadcast.next) = (runs, next)
         broadcasts.append(broadcast)
-    }
-
-    private static func time(
-        _ name: String, _ reader: inout MemberReader, _ path: String
-    ) throws(ControlError) -> Int64? {
-        guard let text = try reader.string(name) else { return nil }
-        guard let time = TimeText.instant(text) else {
-            throw ControlError("\"\(text)\" is no time such as \"2026-01-01T00:00:00Z\"", path: "\(path).\(name)")
-        }
-        return time
     }
 
     func restored(_ world: inout World) {
