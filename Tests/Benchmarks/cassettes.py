@@ -1,5 +1,6 @@
 """How long cassettes take to open and how much memory, and whether looking an entry up slows with their number.
 usage: cassettes.py PATH-TO-PUSHSIM (needs wrk)"""
+import base64
 import json
 import os
 import re
@@ -12,9 +13,13 @@ import time
 BINARY = sys.argv[1]
 
 
-def har(path, count, size):
-    """So many entries whose answers have so many octets."""
-    text = json.dumps({"items": [{"id": n, "name": f"item {n}", "tags": ["a", "b"]} for n in range(size // 48)]})
+def har(path, count, size, is_image=False):
+    """So many entries whose answers have so many octets, of JSON or of an image."""
+    content = {"mimeType": "application/json", "text": json.dumps(
+        {"items": [{"id": n, "name": f"item {n}", "tags": ["a", "b"]} for n in range(size // 48)]})}
+    if is_image:
+        octets = bytes(n * 37 % 251 for n in range(size))
+        content = {"mimeType": "image/png", "encoding": "base64", "text": base64.b64encode(octets).decode()}
     with open(path, "w") as file:
         file.write('{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[')
         for n in range(count):
@@ -23,7 +28,7 @@ def har(path, count, size):
                 "request": {"method": "GET", "url": f"https://a.example/items/{n}?page={n}", "headers": [
                     {"name": "Accept", "value": "*/*"}, {"name": "User-Agent", "value": "x"}]},
                 "response": {"status": 200, "headers": [{"name": "Content-Type", "value": "application/json"}],
-                             "content": {"mimeType": "application/json", "text": text}}}))
+                             "content": content}}))
         file.write("]}}")
 
 
@@ -48,9 +53,9 @@ def rate(url, target):
 
 
 with tempfile.TemporaryDirectory() as work:
-    for count, size in [(2000, 45_000), (100_000, 400)]:
+    for count, size, is_image in [(2000, 45_000, False), (2000, 45_000, True), (100_000, 400, False)]:
         path = f"{work}/large-{count}.har"
-        har(path, count, size)
+        har(path, count, size, is_image)
         megabytes = os.path.getsize(path) / 1e6
         runs = []
         for _ in range(3):
@@ -60,7 +65,7 @@ with tempfile.TemporaryDirectory() as work:
             runs.append((took, memory))
         took = statistics.median(run[0] for run in runs)
         memory = statistics.median(run[1] for run in runs)
-        print(f"a HAR of {megabytes:.0f} MB with {count} entries: open after {took:.2f} s, "
+        print(f"a HAR of {megabytes:.0f} MB with {count} entries{' of images' if is_image else ''}: open after {took:.2f} s, "
               f"{memory * 1.048576 / megabytes:.1f} times its size")
         os.remove(path)
     rates = {}

@@ -44,7 +44,11 @@ finish() {
   wait "$server" || true
   server=
 }
-load() { wrk "$@" >"$work/wrk" && cat "$work/wrk"; }
+load() {
+  wrk "$@" >"$work/wrk"
+  grep 'Non-2xx' "$work/wrk" >&2 && { echo "run: answers are not what is measured" >&2; return 1; }
+  cat "$work/wrk"
+}
 rate() { load -t2 -c64 -d3 -s "$1" "$2/v1/subscriber" | awk '/Requests\/sec/ { print $2 }'; }
 median() { sort -n | sed -n 2p; }
 ticks() { awk '{ print $14 + $15 }' "/proc/$server/stat"; }
@@ -60,6 +64,7 @@ compare() { # compare NAME SCRIPT: medians of 3, ours and nginx's in turn
   done
   awk -v n="$1" -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
     'BEGIN { printf "%s: %d requests/s, nginx %d, ratio %.2f\n", n, o, x, o / x }'
+  [ "$2" = "$work/close.lua" ] || cat "$work/nginx" >>"$work/nginx-all"
 }
 
 echo "$(uname -m), $(nproc) cores, $(swift --version 2>&1 | head -n 1)"
@@ -151,5 +156,7 @@ python3 Tests/Benchmarks/cassettes.py "$binary"
 start debug
 compare "debug, 64 connections" "$work/post.lua"
 finish
+sort -n "$work/nginx-all" | awk 'NR == 1 { least = $1 } { most = $1 } END {
+  printf "nginx itself, 64 connections, in this run: from %d to %d requests/s\n", least, most }'
 swift build -q -c release --product PushSimBenchmarks
 "$(swift build -c release --product PushSimBenchmarks --show-bin-path)/PushSimBenchmarks"
