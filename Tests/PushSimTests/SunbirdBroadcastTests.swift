@@ -119,6 +119,43 @@ struct SunbirdBroadcastTests {
         #expect(sim.got("a").count == 3)
     }
 
+    @Test("What a profile made of a notification is what the device is judged by")
+    func judged() async throws {
+        _ = try await sim.add("tn", "a")
+        try sim.setProfile(
+            .json5(
+                "{ rules: [ { on: { side: 'delivery' }, then: { payload: { set: { epoch: '2016-08-29T02:40:33+0530' } } } } ] }"
+            ))
+        _ = try await sim.broadcast(greeting)
+        try sim.report(try await sim.inbox(of: "a").next(), .shown)
+        #expect(try await sim.state(of: "sunbird.inTime") == "broken")
+    }
+
+    @Test("A run that comes late, as after a state of before, leaves the others where they were")
+    func grid() async throws {
+        let long = greeting.replacing("\"expiry\":60", with: "\"expiry\":10000")
+        _ = try await sim.broadcast(long, #","repeat":"15m""#)
+        await sim.advance(by: .seconds(600))
+        let state = try await sim.fcm("GET", "/__pushsim/state").body.text
+            .replacing("2026-01-01T00:15:00Z", with: "2025-12-31T23:40:00Z")
+        #expect(try await sim.fcm("PUT", "/__pushsim/state", state).status == 204)
+        await sim.advance(by: .seconds(1))
+        let listed = try await sim.fcm("GET", "/__pushsim/sunbird/broadcasts").json["broadcasts"]?[0]
+        #expect(listed?["runs"]?.int == 2 && listed?["next"]?.string == "2026-01-01T00:25:00Z")
+    }
+
+    @Test("Names that were taken once are taken back, whatever is taken now")
+    func oldNames() async throws {
+        try sim.setOption("sunbird.topicNames", to: "lenient")
+        _ = try await sim.add("a b", "a")
+        _ = try await sim.add("/topics//topics/y", "a")
+        #expect(try await sim.fcm("POST", "/iid/v1/a/rel/topics/%FF").status == 400)
+        try sim.setOption("sunbird.topicNames", to: "strict")
+        let state = try await sim.fcm("GET", "/__pushsim/state").body
+        #expect(try await sim.fcm("PUT", "/__pushsim/state", state.text).status == 204)
+        #expect(try await sim.fcm("GET", "/__pushsim/state").body == state)
+    }
+
     @Test("The shipped apps are on the topic all")
     func shippedTopic() async throws {
         try sim.setOption("sunbird.payload", to: "shipped")

@@ -153,6 +153,11 @@ extension SunbirdSendingTests {
             #"{"topic":"tn","data":{"id":"7","epoch":"2026-01-01T06:00:00+0530","expiry":"60","x":"1"}}"#)
         let values = try await sim.inbox(of: "a").next(after: plain)
         #expect(values.plaintext?.text == #"{"id":7,"epoch":"2026-01-01T06:00:00+0530","expiry":60,"x":"1"}"#)
+        try sim.setProfile(.json5("{ rules: [ { on: { side: 'delivery' }, then: { payload: { set: { id: 5 } } } } ] }"))
+        _ = try await send(#"{"topic":"tn","data":{"id":"1","actiondata":"{\"a\": 1.0}","z":" 5"}}"#)
+        let changed = try await sim.inbox(of: "a").next(after: values)
+        let data = #"{"id":"5","actiondata":"{\"a\": 1.0}","z":" 5"}"#
+        #expect(changed.dictionary?["data"]?.description == data)
         try sim.report(values, .shown)
         #expect(try await sim.state(of: "sunbird.inTime") == "broken")
         // The sender's calls are none of the client's.

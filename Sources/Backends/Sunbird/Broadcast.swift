@@ -174,8 +174,12 @@ extension SunbirdState {
     func notification(
         _ payload: JSONValue, path: String, _ world: inout World
     ) throws(ControlError) -> SunbirdNotification {
-        if options.validates { return try SunbirdNotification(payload, options.form, now: world.clock.now, path: path) }
-        return SunbirdNotification(unchecked: payload, options.form, now: world.clock.now)
+        let now = world.clock.now
+        if options.validates { return try SunbirdNotification(payload, options.form, now: now, path: path) }
+        var notification = SunbirdNotification(unchecked: payload, options.form, now: now)
+        // Sent although it is over: then it does not end at all.
+        if notification.isOver(now) { notification.ends = nil }
+        return notification
     }
 
     /// FCM takes 4,096 octets to a token and 2,048 to a topic.
@@ -193,23 +197,21 @@ extension SunbirdState {
     /// What the shipped apps read is FCM's data itself.
     var isOneText: Bool { options.isOneText && options.form != .shipped }
 
-    /// Sends to all who are on the topic now; what has expired goes to nobody, unless nobody asks what is sent.
+    /// Sends to all who are on the topic now; what has expired goes to nobody.
     /// - Parameter due: when it was to run, from which the next run counts.
     private func run(_ broadcast: Broadcast, _ due: Int64, _ world: inout World) -> [Delivery] {
         let now = world.clock.now
         broadcast.next = nil
-        guard !options.validates || !broadcast.notification.isOver(now) else { return [] }
+        guard !broadcast.notification.isOver(now) else { return [] }
         broadcast.runs += 1
-        let plan = broadcast.repetition?.plan
-        broadcast.next = plan?.next(after: due)
-        if let next = broadcast.next, next <= now { broadcast.next = plan?.next(after: now) }
+        broadcast.next = broadcast.repetition?.plan.next(due: due, now: now)
         return send(broadcast.notification, to: broadcast.topic, &world)
     }
 
     func send(_ notification: SunbirdNotification, to topic: [UInt8], _ world: inout World) -> [Delivery] {
         dispatch(
             FCMMessage(.topic(topic), notification.json, isOneText: isOneText), to: receivers(of: topic),
-            id: nextMessageID(&world), sender: "sunbird", deadline: options.validates ? notification.ends : nil, &world)
+            id: nextMessageID(&world), sender: "sunbird", deadline: notification.ends, &world)
     }
 
     /// Has the next run happen, unless the broadcast is over by then, was stopped, or the state is another.

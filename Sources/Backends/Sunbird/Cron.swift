@@ -8,6 +8,12 @@ enum Repetition: Sendable {
     /// At the minutes that five fields name, `offset` seconds ahead of UTC.
     case cron(Cron, offset: Int64)
 
+    /// The next run of one that was due at some time and runs now, maybe late: the grid of minutes stays.
+    func next(due: Int64, now: Int64) -> Int64? {
+        guard case .every(let span) = self, now > due else { return next(after: max(due, now)) }
+        return next(after: due + (now - due) / span * span)
+    }
+
     /// The first time after `time`; both in nanoseconds since 1970.
     func next(after time: Int64) -> Int64? {
         switch self {

@@ -26,8 +26,10 @@ struct FCMMessage: Sendable {
     private(set) var payload: JSON?
 
     /// Of a sender whose data may or may not be a notification.
-    /// - Parameter mayBeValues: whether data without the key `payload` is one.
-    init(_ target: Target, data: JSON, notification: JSON?, mayBeValues: Bool) {
+    /// - Parameters:
+    ///   - mayBeValues: whether data without the key `payload` is one.
+    ///   - hasTexts: whether its values are texts to the app, too.
+    init(_ target: Target, data: JSON, notification: JSON?, mayBeValues: Bool, hasTexts: Bool) {
         self.target = target
         self.data = data
         self.notification = notification
@@ -35,7 +37,7 @@ struct FCMMessage: Sendable {
         if let root = text.flatMap({ try? JSONDocument($0) })?.root, root.kind == .object {
             (carriage, payload) = (.oneText, JSON(root))
         } else {
-            (carriage, payload) = mayBeValues ? (.values, Self.assembled(data)) : (.none, nil)
+            (carriage, payload) = mayBeValues ? (.values, hasTexts ? data : Self.assembled(data)) : (.none, nil)
         }
     }
 
@@ -79,11 +81,17 @@ struct FCMMessage: Sendable {
             if let root = own[name]?.string.flatMap({ try? JSONDocument($0) })?.root { own.set(name, JSON(root)) }
         case nil: break
         }
+        let before = payload
         payload = own
         if case .oneText = carriage {
             data.set("payload", .string(own.description))
         } else {
+            let sent = data
             data = Self.texts(own)
+            // What is not changed stays as it was written.
+            for member in own.members ?? [] where before?[member.name] == member.value {
+                if let text = sent[member.name] { data.set(member.name, text) }
+            }
             // What FCM itself cannot carry: apps meet it where something stands between.
             if change.actiondata == .object, let action = own[name] { data.set(name, action) }
         }

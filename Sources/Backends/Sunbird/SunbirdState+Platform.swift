@@ -77,7 +77,7 @@ extension SunbirdState {
     }
 
     private func deliver(_ sending: PlatformSending, _ world: inout World) {
-        guard !options.validates || !sending.notification.isOver(world.clock.now) else { return }
+        guard !sending.notification.isOver(world.clock.now) else { return }
         if let topic = sending.topic { _ = send(sending.notification, to: topic, &world) }
         for token in sending.tokens {
             // The platform tells of success though FCM knows no such token.
@@ -85,7 +85,7 @@ extension SunbirdState {
             _ = dispatch(
                 FCMMessage(.token(token), sending.notification.json, isOneText: isOneText), to: [device],
                 id: nextMessageID(&world), sender: "sunbird",
-                deadline: options.validates ? sending.notification.ends : nil, &world)
+                deadline: sending.notification.ends, &world)
         }
     }
 

@@ -47,7 +47,7 @@ extension SunbirdState {
         let message = FCMMessage(
             target, data: try FCMReader.data(FCMReader.member(given, "data"), path + "data"),
             notification: try FCMReader.notification(FCMReader.member(given, "notification"), path + "notification"),
-            mayBeValues: !isOneText)
+            mayBeValues: !isOneText, hasTexts: options.form == .shipped)
         if let key = message.reservedKey { throw .invalid(path + "data", "Invalid data payload key: \(key)") }
         return message
     }

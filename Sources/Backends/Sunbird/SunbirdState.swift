@@ -233,8 +233,8 @@ final class SunbirdState: BackendState {
 
     func reported(_ delivery: Delivery, _ did: Report, _ world: inout World) {
         guard did == .shown, let text = delivery.plaintext, let root = (try? JSONDocument(text))?.root else { return }
-        var notification = SunbirdNotification(unchecked: root, options.form, now: delivery.time)
-        if let deadline = delivery.deadline { notification.ends = deadline }
+        // By what the device got, which a profile may have changed.
+        let notification = SunbirdNotification(unchecked: root, options.form, now: delivery.time)
         guard !notification.id.isEmpty else { return }
         if let device = devices[ByteKey(delivery.token)] {
             if device.shown.insert(notification.id).inserted {

@@ -15,7 +15,7 @@ enum TopicName {
     /// The name that is subscribed to; nil where it is none.
     static func checked(_ name: [UInt8], isStrict: Bool) -> [UInt8]? {
         let own = bare(name)
-        guard (1...900).contains(own.count) else { return nil }
+        guard (1...900).contains(own.count), own.isUTF8 else { return nil }
         return !isStrict || own.allSatisfy(isAllowed) ? own : nil
     }
 
