@@ -143,7 +143,12 @@ package struct CassetteEntry: Sendable {
         package var status: Int
         /// As received; nil takes the usual one.
         package var statusText: [UInt8]?
-        package var httpVersion = CassetteEntry.usualVersion
+        /// As received; HTTP/1.1 is not kept.
+        private var oddVersion: [UInt8]?
+        package var httpVersion: [UInt8] {
+            get { oddVersion ?? CassetteEntry.usualVersion }
+            set { oddVersion = newValue == CassetteEntry.usualVersion ? nil : newValue }
+        }
         /// Of an own recording as they came; else without those that say how the body was framed.
         package var headers: [HeaderField]
         /// Without chunks and coding.
@@ -222,12 +227,16 @@ package struct CassetteEntry: Sendable {
         }
     }
 
-    /// One for all entries.
     static let usualVersion = [UInt8]("HTTP/1.1")
 
     package var method: [UInt8]
     package var url: RecordedURL
-    package var httpVersion = usualVersion
+    /// HTTP/1.1 is not kept.
+    private var oddVersion: [UInt8]?
+    package var httpVersion: [UInt8] {
+        get { oddVersion ?? Self.usualVersion }
+        set { oddVersion = newValue == Self.usualVersion ? nil : newValue }
+    }
     package var headers: [HeaderField]
     package var body: Body
     package var outcome: Outcome

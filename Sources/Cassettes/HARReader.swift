@@ -107,16 +107,24 @@ package struct HARReader {
 
     // MARK: entries
 
+    /// Each entry is read from a text of its own: threads that counted references to one would wait for each other.
     private mutating func entries(_ list: [JSONValue]) -> [CassetteEntry] {
+        guard let text = list.first?.document.bytes else { return [] }
+        let places = list.map(\.place)
         let blank = self
         var (entries, rests) = Pieces.make(list.count) { range, add -> (notes: [CassetteNote], begun: Int64) in
             var reader = blank
             reader.notes = []
             var begun = Int64.max
-            for index in range {
-                guard let entry = reader.entry(list[index], index + 1) else { continue }
-                begun = min(begun, entry.timing?.start ?? .max)
-                add(entry)
+            text.withUnsafeBytes { text in
+                for index in range {
+                    let own = Array(UnsafeRawBufferPointer(rebasing: text[places[index]]))
+                    guard let value = (try? JSONDocument(own))?.root, let entry = reader.entry(value, index + 1) else {
+                        continue
+                    }
+                    begun = min(begun, entry.timing?.start ?? .max)
+                    add(entry)
+                }
             }
             return (reader.notes, begun)
         }
@@ -125,8 +133,8 @@ package struct HARReader {
         return entries
     }
 
-    private mutating func entry(_ listed: JSONValue, _ number: Int) -> CassetteEntry? {
-        guard listed.kind == .object, let value = listed.alone, let request = value.lenientMember("request") else {
+    private mutating func entry(_ value: JSONValue, _ number: Int) -> CassetteEntry? {
+        guard value.kind == .object, let request = value.lenientMember("request") else {
             note("R2", number, "no request: skipped")
             return nil
         }
@@ -231,7 +239,7 @@ package struct HARReader {
                 ? text.split(whereSeparator: { $0 == 10 || $0 == 13 }).map { Array($0).trimmed } : [text.trimmed]
             if lines.count > 1 { note("R7", number, "\(name.text) holds several lines") }
             for line in lines.isEmpty ? [[]] : lines {
-                let isCookie = name.equalsIgnoringCase(Self.setCookie)
+                let isCookie = name.count == 10 && name.equalsIgnoringCase(Self.setCookie)
                 let parts = isCookie ? Self.cookies(line) : [line]
                 if parts.count > 1 { note("R7", number, "Set-Cookie holds \(parts.count) cookies") }
                 for part in parts {

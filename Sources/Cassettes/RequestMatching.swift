@@ -7,7 +7,8 @@ package struct RequestMeaning: Sendable {
     package let method: [UInt8]
     /// Raw, hexadecimal digits of escapes in upper case.
     package let path: [UInt8]
-    package let query: [(name: [UInt8], value: [UInt8])]
+    /// As it came; taken apart where that is asked for.
+    private let rawQuery: [UInt8]
     package let body: [UInt8]
     package let mediaType: [UInt8]
     let headers: [HeaderField]
@@ -21,7 +22,7 @@ package struct RequestMeaning: Sendable {
     package init(method: [UInt8], path: [UInt8], query: [UInt8]?, headers: [HeaderField], body: [UInt8]) {
         self.method = method
         self.path = Self.upperEscapes(path)
-        self.query = Self.pairs(query ?? [])
+        rawQuery = query ?? []
         self.headers = headers
         mediaType = headers.first("content-type") ?? []
         let coding = headers.first("content-encoding").flatMap { ContentCoding($0) }
@@ -33,7 +34,7 @@ package struct RequestMeaning: Sendable {
     package init(_ entry: CassetteEntry, _ rules: MatchRules) {
         method = entry.method
         path = Self.upperEscapes(entry.url.path)
-        query = Self.pairs(entry.url.query ?? [])
+        rawQuery = entry.url.query ?? []
         headers = entry.headers
         mediaType = headers.first("content-type") ?? entry.mimeType ?? []
         body = entry.body.octets
@@ -47,7 +48,7 @@ package struct RequestMeaning: Sendable {
     /// compared otherwise than usual.
     var isClosed: Bool {
         rules.isUsual && !Template.mayHavePlaceholders(path) && !Template.mayHavePlaceholders(body)
-            && !query.contains { Template.mayHavePlaceholders($0.value) || Template.mayHavePlaceholders($0.name) }
+            && !Template.mayHavePlaceholders(rawQuery)
     }
 
     /// The same octets for requests that mean the same by media type.
@@ -73,12 +74,12 @@ package struct RequestMeaning: Sendable {
 
     private func key(_ kind: StaticString, _ parts: [[UInt8]]) -> ByteKey {
         var out: [UInt8] = []
-        let size = query.reduce(method.count + path.count) { $0 + $1.name.count + $1.value.count + 8 }
+        let size = method.count + path.count + rawQuery.count * 2
         out.reserveCapacity(parts.reduce(size + 48) { $0 + $1.count })
         out.append(kind)
         Self.add(method, &out)
         Self.add(path, &out)
-        Self.add(Self.canonical(query), &out)
+        Self.add(rawQuery.isEmpty ? [] : Self.canonical(query), &out)
         for part in parts { Self.add(part, &out) }
         return ByteKey(out)
     }
@@ -109,6 +110,9 @@ package struct RequestMeaning: Sendable {
         }
         return out
     }
+
+    /// Raw names and values, in order.
+    package var query: [(name: [UInt8], value: [UInt8])] { Self.pairs(rawQuery) }
 
     /// Raw names and values, in order: `%2B` and `+` differ.
     private static func pairs(_ query: [UInt8]) -> [(name: [UInt8], value: [UInt8])] {

@@ -44,14 +44,6 @@ package final class JSONDocument: Sendable {
         nodes = try JSONScanner.scan(bytes, in: 0..<bytes.count, dialect, depth, levels: levels)
     }
 
-    /// One value of another document, listed whole.
-    fileprivate init(alone value: JSONValue) throws(JSONError) {
-        bytes = value.document.bytes
-        dialect = value.document.dialect
-        let start = Int(value.node.offset)
-        nodes = try JSONScanner.scan(bytes, in: start..<(start + Int(value.node.length)), dialect, 512, levels: .max)
-    }
-
     package convenience init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
         try self.init(Array(text.utf8), dialect: dialect)
     }
@@ -151,10 +143,13 @@ package struct JSONValue: Sendable {
         document.bytes[Int(node.offset)..<(Int(node.offset) + Int(node.length))]
     }
 
+    /// Where it stands in the text.
+    package var place: Range<Int> { Int(node.offset)..<(Int(node.offset) + Int(node.length)) }
+
     package var sourceText: String { String(decoding: source, as: UTF8.self) }
 
     /// The same value as all there is of a document, with everything that stands in it.
-    package var alone: JSONValue? { (try? JSONDocument(alone: self))?.root }
+    package var alone: JSONValue? { (try? JSONDocument(Array(source), dialect: document.dialect))?.root }
 
     package var isNull: Bool { kind == .null }
 
