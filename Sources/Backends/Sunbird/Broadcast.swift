@@ -78,7 +78,7 @@ extension SunbirdState {
     ) throws(ControlError) -> ControlAnswer? {
         switch (method, name) {
         case ("POST", "broadcasts"): return try broadcast(body, &world)
-        case ("GET", "local"): return try local(body, world)
+        case ("GET", "local"): return try local(body, world.clock.now)
         case ("GET", "broadcasts"): return ControlAnswer(200, ["broadcasts": .array(broadcasts.map(\.json))])
         case ("DELETE", _) where name.hasPrefix("broadcasts/"):
             let id = String(name.dropFirst("broadcasts/".count))
@@ -135,12 +135,12 @@ extension SunbirdState {
     }
 
     /// Which of the app's own notifications are due on a device, by when it was installed.
-    private func local(_ body: JSONValue?, _ world: World) throws(ControlError) -> ControlAnswer {
+    private func local(_ body: JSONValue?, _ now: Int64) throws(ControlError) -> ControlAnswer {
         var reader = try MemberReader(body, path: "query")
         guard let installed = try reader.time("installed") else {
             throw ControlError("is missing", path: "query.installed")
         }
-        let at = try reader.time("at") ?? world.clock.now
+        let at = try reader.time("at") ?? now
         try reader.finish()
         var due: [(time: Int64, broadcast: Broadcast)] = []
         for broadcast in broadcasts {

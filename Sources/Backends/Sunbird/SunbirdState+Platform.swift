@@ -49,6 +49,9 @@ extension SunbirdState {
             }
             let topic = ids.isEmpty ? given.map(TopicName.bare) ?? options.defaultTopic : given.map(TopicName.bare)
             let notification = try notification(data, path: "\(path).rawData", &world)
+            if notification.afterInstall != nil {
+                throw ControlError("is one of the app's own, which nobody sends", path: "\(path).rawData")
+            }
             try checkSize(notification, topic == nil ? 4096 : 2048, "\(path).rawData")
             sendings.append(PlatformSending(topic: topic, tokens: ids, notification: notification))
         }

@@ -14,11 +14,12 @@ extension SunbirdState {
     }
 
     /// The device of a token, known from now on.
-    func device(_ token: [UInt8], _ world: World) throws(TopicFailure) -> FCMDevice {
+    /// - Parameter now: nanoseconds since 1970.
+    func device(_ token: [UInt8], _ now: Int64) throws(TopicFailure) -> FCMDevice {
         guard DeviceToken.isWellFormed(token) else { throw .invalid }
         if let device = devices[ByteKey(token)] { return device }
         guard !lost.contains(ByteKey(token)) else { throw .notFound }
-        let device = FCMDevice(token, sequence: nextSequence, since: world.clock.now)
+        let device = FCMDevice(token, sequence: nextSequence, since: now)
         add(device)
         return device
     }
@@ -30,7 +31,7 @@ extension SunbirdState {
     }
 
     func subscribe(_ token: [UInt8], _ topic: [UInt8], _ world: inout World) throws(TopicFailure) {
-        let device = try device(token, world)
+        let device = try device(token, world.clock.now)
         if device.isOn(topic) { return }
         guard device.subscriptions.count < Self.mostTopics else { throw .tooMany }
         device.subscriptions.append(.init(topic: topic, since: world.clock.now))
@@ -181,7 +182,7 @@ extension SunbirdState {
                 forget(token, asLost: true)
             } else {
                 lost.remove(ByteKey(token))
-                _ = try? device(token, world)
+                _ = try? device(token, world.clock.now)
             }
             return Self.text("token=\(token.text)")
         }
