@@ -52,27 +52,29 @@ package final class JSONDocument: Sendable {
 
     /// Where the value of a member stands; of several members of that name, the last.
     func find(_ name: StaticString, in object: Int) -> Int? {
-        nodes.withUnsafeBufferPointer { nodes in
-            bytes.withUnsafeBufferPointer { bytes in
-                guard nodes[object].kind == .object, let text = bytes.baseAddress else { return nil }
-                let end = Int(nodes[object].next)
-                let length = UInt32(truncatingIfNeeded: name.utf8CodeUnitCount)
-                var child = object + 1
-                var found: Int?
-                while child < end {
-                    let value = Int(nodes[child].next)
-                    // With quotes or without; one with escapes may be longer.
-                    let own = nodes[child].length
-                    if own >= length, own <= length + 2 || nodes[child].isEscaped,
-                        Self.isName(nodes[child], text, name)
-                    {
-                        found = value
-                    }
-                    child = Int(nodes[value].next)
-                }
-                return found
+        let found = Self.find(name, in: object, nodes, bytes)
+        return found < 0 ? nil : found
+    }
+
+    /// Over the memory itself, which is fast in debug builds too; negative where there is none.
+    private static func find(
+        _ name: StaticString, in object: Int, _ nodes: UnsafePointer<Node>, _ text: UnsafePointer<UInt8>
+    ) -> Int {
+        guard nodes[object].kind == .object else { return -1 }
+        let end = Int(nodes[object].next)
+        let length = UInt32(truncatingIfNeeded: name.utf8CodeUnitCount)
+        var child = object + 1
+        var found = -1
+        while child < end {
+            let value = Int(nodes[child].next)
+            // With quotes or without; one with escapes may be longer.
+            let own = nodes[child].length
+            if own >= length, own <= length + 2 || nodes[child].isEscaped, isName(nodes[child], text, name) {
+                found = value
             }
+            child = Int(nodes[value].next)
         }
+        return found
     }
 
     private static func isName(_ node: Node, _ text: UnsafePointer<UInt8>, _ name: StaticString) -> Bool {

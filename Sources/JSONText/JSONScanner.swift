@@ -21,7 +21,7 @@ struct JSONScanner {
     private var index = 0
     private var nodes: [JSONDocument.Node] = []
     private var open: [Open] = []
-    /// How many containers are open, and what the innermost is.
+    /// How many of those containers are open, and what the innermost is.
     private var around = 0
     private var isInObject = false
 
@@ -64,7 +64,7 @@ struct JSONScanner {
         self.isJSON5 = isJSON5
         self.depth = depth
         self.levels = levels
-        nodes.reserveCapacity(min(range.count / 8 + 4, 1 << 20))
+        nodes.reserveCapacity(min((range.upperBound - range.lowerBound) / 8 + 4, 1 << 20))
     }
 
     private mutating func run() throws(Mistake) {
@@ -118,7 +118,9 @@ struct JSONScanner {
             let node = around <= levels ? nodes.count : -1
             append(byte == 123 ? .object : .array, from: index)
             isInObject = byte == 123
-            open.append(Open(node: node, isObject: isInObject))
+            let container = Open(node: node, isObject: isInObject)
+            // What was closed stays in the list, and gives way.
+            if around < open.count { open[around] = container } else { open.append(container) }
             around += 1
             index += 1
             return byte == 123 ? .keyOrEnd : .valueOrEnd
@@ -142,7 +144,6 @@ struct JSONScanner {
         index += 1
         around -= 1
         let node = open[around].node
-        open.removeLast()
         isInObject = around > 0 && open[around - 1].isObject
         if node >= 0 {
             nodes[node].length = UInt32(index) - nodes[node].offset

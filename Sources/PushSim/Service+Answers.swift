@@ -9,9 +9,9 @@ extension Service {
     /// - Parameter closes: whether the connection cannot go on after it.
     func answer(_ entry: JournalEntry, _ world: inout World, closes: Bool = false) -> WireScript {
         guard let actions = entry.decision?.actions else {
-            let answer = backendAnswer(entry.call, &world, isExact: true)
+            var answer = backendAnswer(entry.call, &world, isExact: true)
             if let script = answer.script { return underway(recorded(script, answer, entry), &world) }
-            return WireScript(write(answer, entry, &world, closes))
+            return WireScript(write(&answer, entry, &world, closes))
         }
         return underway(scripted(actions, entry, &world, closes), &world)
     }
@@ -32,13 +32,13 @@ extension Service {
         if let connection = actions.connection, connection.isSilent {
             script = silent(connection, &world)
         } else {
-            let answer = faulty(actions, state, call, &world)
+            var answer = faulty(actions, state, call, &world)
             if actions.wire != nil || actions.connection != nil || isBeforeBody {
                 script = shaped(answer, entry, actions, isBeforeBody ? wait : 0, closes, &world)
             } else if let own = answer.script {
                 script = recorded(own, answer, entry)
             } else {
-                script = WireScript(write(answer, entry, &world, closes))
+                script = WireScript(write(&answer, entry, &world, closes))
             }
         }
         if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
@@ -138,17 +138,17 @@ extension Service {
         !["GET", "HEAD", "OPTIONS"].contains(call.head.methodText)
     }
 
+    /// - Parameter answer: gets what the server adds, in its place.
     func write(
-        _ answer: Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
+        _ answer: inout Answer, _ entry: JournalEntry, _ world: inout World, _ cannotGoOn: Bool
     ) -> (bytes: [UInt8], end: WireScript.End) {
-        var response = answer.response
         let head = entry.call.head
         let closes = answer.closes || cannotGoOn || !head.keepAlive
-        addDate(&response, &world)
-        if closes { response.fields.append(Self.close) }
-        let bytes = response.bytes(isHead: head.equals(head.method, "HEAD"))
+        addDate(&answer.response, &world)
+        if closes { answer.response.fields.append(Self.close) }
+        let bytes = answer.response.bytes(isHead: head.equals(head.method, "HEAD"))
         entry.answer = bytes
-        entry.status = response.status
+        entry.status = answer.response.status
         return (bytes, closes ? .fin : .keep)
     }
 

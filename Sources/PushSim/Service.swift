@@ -271,7 +271,11 @@ package final class Service: RequestHandler {
         }
         if let faulty { return finish(exchange, faulty, scope) }
         let given = stub.answer(RecordedCall(entry))
-        exchange.finish(scope.run { world in WireScript(write(Answer(given.response), entry, &world, false)) })
+        exchange.finish(
+            scope.run { world in
+                var answer = Answer(given.response)
+                return WireScript(write(&answer, entry, &world, false))
+            })
     }
 
     /// Finds out whom a request is for.
@@ -301,6 +305,8 @@ package final class Service: RequestHandler {
     }
 
     private static func begins(_ path: RequestHead.Span, _ prefix: StaticString, _ head: RequestHead) -> Bool {
+        // Few paths do: the third octet tells.
+        guard path.count > 2, head.bytes[Int(path.start) + 2] == 95 else { return false }
         let length = prefix.utf8CodeUnitCount
         return path.count >= length && head.equals(.init(Int(path.start), Int(path.start) + length), prefix)
     }

@@ -35,29 +35,36 @@ package final class Scope: ScriptClock {
 
     /// Changes or reads the world under its lock; what that leaves to be done runs right after.
     @discardableResult
-    package func run<Result: Sendable, Failure: Error>(
-        _ body: (inout World) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    package func run<Result: Sendable>(_ body: (inout World) -> Result) -> Result {
         var effects: [@Sendable (Scope) -> Void] = []
         let address = Unmanaged.passUnretained(self).toOpaque()
-        let outcome = world.withLock { world -> Swift.Result<Result, Failure> in
+        let result = world.withLock { world -> Result in
             pushsim_lock_taken(address)
             defer { pushsim_lock_released(address) }
-            do throws(Failure) {
-                let result = try body(&world)
-                if world.effects.count > 0 {
-                    effects = world.effects
-                    world.effects = []
-                }
-                return .success(result)
-            } catch {
+            let result = body(&world)
+            if world.effects.count > 0 {
                 effects = world.effects
                 world.effects = []
-                return .failure(error)
             }
+            return result
         }
         if effects.count > 0 {
             for effect in effects { effect(self) }
+        }
+        return result
+    }
+
+    /// The same where something may be thrown.
+    @discardableResult
+    package func run<Result: Sendable, Failure: Error>(
+        _ body: (inout World) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let outcome = run { world -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try body(&world))
+            } catch {
+                return .failure(error)
+            }
         }
         return try outcome.get()
     }

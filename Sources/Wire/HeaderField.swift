@@ -33,10 +33,13 @@ extension [HeaderField] {
     }
 
     /// Whether there is a field of that name.
-    package func has(_ name: [UInt8]) -> Bool {
+    package func has(_ name: [UInt8]) -> Bool { Self.has(self, count, name) }
+
+    /// Over the memory itself, which is fast in debug builds too.
+    private static func has(_ fields: UnsafePointer<HeaderField>, _ count: Int, _ name: [UInt8]) -> Bool {
         var index = 0
         while index < count {
-            if self[index].name.count == name.count, self[index].isNamed(name) { return true }
+            if fields[index].name.count == name.count, fields[index].isNamed(name) { return true }
             index += 1
         }
         return false

@@ -29,34 +29,47 @@ package struct Response: Sendable {
         let line = Self.statusLine(status, reason)
         let hasNoBody = !mayHaveBody
         let digits = hasNoBody || isOpen ? 0 : Self.digitCount(body.count)
-        var size = line.count + 2 + (digits > 0 ? digits + 18 : 0)
-        var index = 0
-        while index < fields.count {
-            size += fields[index].name.count + fields[index].value.count + 4
-            index += 1
-        }
+        let size = line.count + 2 + (digits > 0 ? digits + 18 : 0) + Self.size(fields, fields.count)
         let sentBody = hasNoBody || isHead ? 0 : body.count
         var out = [UInt8](repeating: 0, count: size + sentBody)
         write(line, digits, hasBody: sentBody > 0, &out)
         return out
     }
 
+    /// Over the memory itself, which is fast in debug builds too.
+    private static func size(_ fields: UnsafePointer<HeaderField>, _ count: Int) -> Int {
+        var size = 0
+        var index = 0
+        while index < count {
+            size += fields[index].name.count + fields[index].value.count + 4
+            index += 1
+        }
+        return size
+    }
+
+    private static func write(
+        _ fields: UnsafePointer<HeaderField>, _ count: Int, _ target: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        var next = target
+        var index = 0
+        while index < count {
+            next = pushsim_write_field(
+                next, fields[index].name, fields[index].name.count, fields[index].value, fields[index].value.count)
+            index += 1
+        }
+        return next
+    }
+
     /// - Parameter digits: of the Content-Length; 0 where there is none.
     private func write(_ line: [UInt8], _ digits: Int, hasBody: Bool, _ target: UnsafeMutablePointer<UInt8>) {
         memcpy(target, line, line.count)
-        var next = target + line.count
-        var index = 0
-        while index < fields.count {
-            let field = fields[index]
-            next = pushsim_write_field(next, field.name, field.name.count, field.value, field.value.count)
-            index += 1
-        }
+        var next = Self.write(fields, fields.count, target + line.count)
         if digits > 0 {
             let name: StaticString = "Content-Length: "
             memcpy(next, name.utf8Start, name.utf8CodeUnitCount)
             next += name.utf8CodeUnitCount
             var rest = body.count
-            index = digits
+            var index = digits
             while index > 0 {
                 index -= 1
                 next[index] = UInt8(48 + rest % 10)

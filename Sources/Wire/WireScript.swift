@@ -38,9 +38,12 @@ package struct WireScript: Sendable {
     package init(_ answer: (bytes: [UInt8], end: End)) { self.init(answer.bytes, end: answer.end) }
 
     package var hasWait: Bool {
-        steps.contains { step in
-            if case .wait = step { true } else { false }
+        var index = 0
+        while index < steps.count {
+            if case .wait = steps[index] { return true }
+            index += 1
         }
+        return false
     }
 
     /// All bytes, without the waits between them.
