@@ -80,6 +80,8 @@ package struct Journal: Sendable {
     /// Open entries, each in a slot that its closing frees.
     private var open: [JournalEntry?] = []
     private var free: [Int] = []
+    /// How many of those are free still: what was taken stays in the list, and gives way.
+    private var freeCount = 0
     package private(set) var limit: Int
     package private(set) var nextIndex = 1
     private var calls = 0
@@ -101,7 +103,9 @@ package struct Journal: Sendable {
         call.number = calls
         let entry = JournalEntry(index: nextIndex, time: time, call: call, exchange: exchange)
         nextIndex += 1
-        if let slot = free.popLast() {
+        if freeCount > 0 {
+            freeCount -= 1
+            let slot = free[freeCount]
             open[slot] = entry
             entry.slot = slot
         } else {
@@ -115,7 +119,8 @@ package struct Journal: Sendable {
     package mutating func close(_ entry: JournalEntry, _ ending: Ending) -> Bool {
         guard entry.slot >= 0, entry.slot < open.count, open[entry.slot] === entry else { return false }
         open[entry.slot] = nil
-        free.append(entry.slot)
+        if freeCount < free.count { free[freeCount] = entry.slot } else { free.append(entry.slot) }
+        freeCount += 1
         entry.close(ending, bodyLimit: Self.bodyLimit)
         if limit > 0 { append(entry) }
         return true

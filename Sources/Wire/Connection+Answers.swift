@@ -196,8 +196,9 @@ extension Connection {
         while output.count > 0 {
             if output.count > 1 { joinOutput() }
             let chunk = output[0]
-            let count = chunk.withUnsafeBytes { bytes in
-                pushsim_send(descriptor, bytes.baseAddress.map { $0 + outputSent }, bytes.count - outputSent)
+            let count = chunk.withUnsafeBytes { bytes -> Int64 in
+                guard let base = bytes.baseAddress else { return 0 }
+                return pushsim_send(descriptor, base + outputSent, bytes.count - outputSent)
             }
             if count < 0, SystemError("send", count).code != SystemError.wouldBlock { return lost() }
             outputSent += max(0, Int(count))

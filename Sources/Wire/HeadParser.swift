@@ -21,21 +21,19 @@ enum HeadParser {
     private static func requestLine(
         _ bytes: UnsafePointer<UInt8>, _ count: Int, _ table: UnsafePointer<UInt8>, _ head: inout RequestHead.Parts
     ) throws(RequestFailure) -> Int {
-        var index = 0
-        while index < count, table[Int(bytes[index])] & ByteClass.token != 0 { index += 1 }
+        var index = pushsim_run_end(bytes, 0, count, table, ByteClass.token)
         guard index > 0, index < count, bytes[index] == Byte.space else {
             throw .bad("The request line does not begin with a method and one space.")
         }
         head.method = .init(0, index)
         let start = index + 1
-        index = start
-        while index < count, table[Int(bytes[index])] & ByteClass.target != 0 { index += 1 }
+        index = pushsim_run_end(bytes, start, count, table, ByteClass.target)
         guard index > start, index < count, bytes[index] == Byte.space else {
             throw .bad("The request line has no target, or one with a space or control character in it.")
         }
         head.target = .init(start, index)
         index += 1
-        guard index + 10 <= count, memcmp(bytes + index, "HTTP/", 5) == 0, isDigit(bytes[index + 5]),
+        guard index + 10 <= count, memcmp(bytes + index, version.utf8Start, 5) == 0, isDigit(bytes[index + 5]),
             bytes[index + 6] == 46, isDigit(bytes[index + 7]), bytes[index + 8] == Byte.carriageReturn
         else { throw .bad("The request line does not end in an HTTP version.") }
         guard bytes[index + 5] == 49 else {
@@ -133,6 +131,8 @@ enum HeadParser {
         span.count == text.utf8CodeUnitCount && memcmp(bytes + Int(span.start), text.utf8Start, span.count) == 0
     }
 
+    private static let version: StaticString = "HTTP/"
+
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 48 && byte <= 57 }
 }
 
@@ -141,8 +141,7 @@ enum FieldLine {
     static func scan(
         _ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int, _ table: UnsafePointer<UInt8>
     ) throws(RequestFailure) -> (field: RequestHead.FieldSpan, next: Int) {
-        var index = start
-        while index < count, table[Int(bytes[index])] & ByteClass.token != 0 { index += 1 }
+        var index = pushsim_run_end(bytes, start, count, table, ByteClass.token)
         guard index < count, bytes[index] == Byte.colon, index > start else {
             if index == start, bytes[start] == Byte.space || bytes[start] == Byte.tab {
                 throw .bad("A header field is folded over two lines.")
@@ -153,7 +152,7 @@ enum FieldLine {
         index += 1
         while index < count, bytes[index] == Byte.space || bytes[index] == Byte.tab { index += 1 }
         let valueStart = index
-        while index < count, table[Int(bytes[index])] & ByteClass.fieldValue != 0 { index += 1 }
+        index = pushsim_run_end(bytes, index, count, table, ByteClass.fieldValue)
         guard index + 1 < count, bytes[index] == Byte.carriageReturn, bytes[index + 1] == Byte.lineFeed else {
             throw .bad("A header field has a control character in its value.")
         }

@@ -56,9 +56,9 @@ package struct RequestParser {
 
     /// Reads on in `input`, which begins with the first byte that was not consumed before.
     package mutating func advance(_ input: UnsafeRawBufferPointer, consumed: inout Int) -> Step {
+        guard let base = input.baseAddress else { return .needMore }
         while true {
-            let rest = UnsafeRawBufferPointer(
-                start: input.baseAddress.map { $0 + consumed }, count: input.count - consumed)
+            let rest = UnsafeRawBufferPointer(start: base + consumed, count: input.count - consumed)
             do throws(RequestFailure) {
                 switch state {
                 case .head:
@@ -76,7 +76,13 @@ package struct RequestParser {
                 case .body(let remaining), .chunkData(let remaining):
                     let count = min(remaining, rest.count)
                     guard count > 0 else { return .needMore }
-                    body.append(contentsOf: UnsafeRawBufferPointer(start: rest.baseAddress, count: count))
+                    let piece = UnsafeRawBufferPointer(start: rest.baseAddress, count: count)
+                    // Most bodies come whole.
+                    if body.count == 0, count == remaining {
+                        body = Array(piece)
+                    } else {
+                        body.append(contentsOf: piece)
+                    }
                     consumed += count
                     bodyAdvanced(remaining - count)
                     if case .done = state { return .complete }

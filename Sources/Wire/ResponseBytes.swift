@@ -75,10 +75,11 @@ package struct Response: Sendable {
                 next[index] = UInt8(48 + rest % 10)
                 rest /= 10
             }
-            memcpy(next + digits, "\r\n", 2)
-            next += digits + 2
+            next += digits
+            (next[0], next[1]) = (Byte.carriageReturn, Byte.lineFeed)
+            next += 2
         }
-        memcpy(next, "\r\n", 2)
+        (next[0], next[1]) = (Byte.carriageReturn, Byte.lineFeed)
         if hasBody { memcpy(next + 2, body, body.count) }
     }
 

@@ -50,7 +50,7 @@ package struct TimerHeap<Value> {
     package var earliest: Int64? {
         mutating get {
             // Indices rather than `first`, whose generic way is long where nothing is optimised: this is asked all the time.
-            while heap.count > 0, values[heap[0].id] == nil { popTop() }
+            while heap.count > values.count, values[heap[0].id] == nil { popTop() }
             return heap.count > 0 ? heap[0].deadline : nil
         }
     }

@@ -18,6 +18,13 @@ static inline int pushsim_equal_in_lower_case(const uint8_t *bytes, const uint8_
   return 1;
 }
 
+// Where a run of bytes ends that the table gives this mark: at the latest at end.
+static inline size_t pushsim_run_end(
+    const uint8_t *bytes, size_t start, size_t end, const uint8_t *table, uint8_t mark) {
+  while (start < end && (table[bytes[start]] & mark) != 0) start++;
+  return start;
+}
+
 // Copies so many bytes to an offset. The caller has seen to it that there is room.
 static inline void pushsim_copy_to(void *target, size_t offset, const void *bytes, size_t length) {
   memcpy((char *)target + offset, bytes, length);
