@@ -279,7 +279,7 @@ package struct CassetteEntry: Sendable {
     }
 
     /// Of the body, in lower case.
-    var mediaType: String { (headers.first("content-type") ?? mimeType ?? []).map(Byte.lowercased).text }
+    var mediaType: String { headers.mediaType(or: mimeType) }
 
     /// One line, for people.
     package var line: String { "\(method.text) \(url.target.text)" }
@@ -287,7 +287,7 @@ package struct CassetteEntry: Sendable {
 
 extension CassetteEntry.Answer {
     /// Of the body, in lower case.
-    var mediaType: String { (headers.first("content-type") ?? mimeType ?? []).map(Byte.lowercased).text }
+    var mediaType: String { headers.mediaType(or: mimeType) }
 
     package var isChunked: Bool {
         headers.first("transfer-encoding").map { $0.map(Byte.lowercased).text.contains("chunked") } ?? false
@@ -368,4 +368,11 @@ package struct CassetteError: Error, Hashable, Sendable, CustomStringConvertible
     package let description: String
 
     package init(_ description: String) { self.description = description }
+}
+
+extension [HeaderField] {
+    /// What Content-Type says, or what stands beside the fields; in lower case.
+    fileprivate func mediaType(or other: [UInt8]?) -> String {
+        (first("content-type") ?? other ?? []).map(Byte.lowercased).text
+    }
 }

@@ -98,8 +98,8 @@ package enum CassetteStore {
 
     // MARK: names
 
-    /// The file's name without its folder and the ending `.har`.
-    /// What a cassette is called, and its folder of bodies with it: behind links, where it is written.
+    /// What a cassette is called, and its folder of bodies with it: the file's name without its folder and the ending
+    /// `.har`, behind links, where it is written.
     package static func name(_ path: String) -> String {
         let path = (try? target(path)) ?? path
         let file = path.split(separator: "/").last.map(String.init) ?? path

@@ -41,7 +41,7 @@ package final class JSONDocument: Sendable {
     ) throws(JSONError) {
         self.bytes = bytes
         self.dialect = dialect
-        nodes = try JSONScanner.scan(bytes, in: 0..<bytes.count, dialect, depth, levels: levels)
+        nodes = try JSONScanner.scan(bytes, dialect, depth: depth, levels: levels)
     }
 
     package convenience init(_ text: String, dialect: Dialect = .json) throws(JSONError) {

@@ -12,7 +12,6 @@ struct JSONScanner {
     }
 
     private let base: UnsafePointer<UInt8>
-    /// Where the text ends.
     private let count: Int
     private let isJSON5: Bool
     private let depth: Int
@@ -31,7 +30,7 @@ struct JSONScanner {
     }
 
     static func scan(
-        _ bytes: [UInt8], in range: Range<Int>, _ dialect: JSONDocument.Dialect, _ depth: Int, levels: Int
+        _ bytes: [UInt8], _ dialect: JSONDocument.Dialect, depth: Int, levels: Int
     ) throws(JSONError) -> [JSONDocument.Node] {
         guard bytes.count < Int(UInt32.max) else {
             throw JSONError(message: "the text is larger than 4 GiB", offset: 0, position: .init(line: 1, column: 1))
@@ -40,7 +39,7 @@ struct JSONScanner {
             guard let base = buffer.baseAddress else {
                 return .failure(Mistake(message: "the text is empty", offset: 0))
             }
-            var scanner = JSONScanner(base, range, dialect == .json5, depth, levels)
+            var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth, levels)
             do throws(Mistake) {
                 try scanner.run()
             } catch {
@@ -57,14 +56,13 @@ struct JSONScanner {
         }
     }
 
-    private init(_ base: UnsafePointer<UInt8>, _ range: Range<Int>, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
+    private init(_ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
         self.base = base
-        index = range.lowerBound
-        count = range.upperBound
+        self.count = count
         self.isJSON5 = isJSON5
         self.depth = depth
         self.levels = levels
-        nodes.reserveCapacity(min((range.upperBound - range.lowerBound) / 8 + 4, 1 << 20))
+        nodes.reserveCapacity(min(count / 8 + 4, 1 << 20))
     }
 
     private mutating func run() throws(Mistake) {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A recorded request asked once more.
 ///
-/// `@unchecked Sendable`: `reader` is touched on the thread of `Outbound` only, and read by the asker after `done`.
+/// `@unchecked Sendable`: all is written on the thread of `Outbound` only; the asker reads `outcome` after `done`.
 private final class Question: OutboundListener, @unchecked Sendable {
     private var reader = AnswerReader()
     private(set) var outcome: CassetteEntry.Outcome?

@@ -45,7 +45,8 @@ package struct Parcel: Sendable {
     package let delivery: Delivery
     package let destination: Destination
     package let retries: RetryPlan
-    /// Makes headers, body and dictionary. Runs without the lock, on the home loop or, where it is slow, beside it; false where the keys are no keys.
+    /// Makes headers, body and dictionary. Runs without the lock, on the home loop or, where it is slow, beside it; false
+    /// where the keys are no keys.
     package let make: @Sendable (Delivery, Shaping) -> Bool
     /// Whether making it takes so long that it is not for the loop.
     package var isSlow: @Sendable (Shaping) -> Bool = { _ in false }

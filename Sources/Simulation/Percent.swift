@@ -23,27 +23,30 @@ package enum Percent {
     }
 
     /// The pairs of a query or form body, in order; nil where an escape is bad.
-    /// The same, where a part whose escapes are bad stands for itself.
-    package static func lenientForm(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])] {
-        Array(bytes).split(separator: 38).map { part in
-            let equals = part.firstIndex(of: 61) ?? part.endIndex
-            let (name, value) = (part[..<equals], part[min(equals + 1, part.endIndex)...])
-            return (
-                decode(name, plusIsSpace: true) ?? Array(name), decode(value, plusIsSpace: true) ?? Array(value)
-            )
-        }
-    }
-
     package static func form(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])]? {
         var pairs: [(name: [UInt8], value: [UInt8])] = []
-        for part in Array(bytes).split(separator: 38) {
-            let equals = part.firstIndex(of: 61) ?? part.endIndex
-            let valueStart = min(equals + 1, part.endIndex)
-            guard let name = decode(part[..<equals], plusIsSpace: true),
-                let value = decode(part[valueStart...], plusIsSpace: true)
-            else { return nil }
+        for (name, value) in raw(bytes) {
+            guard let name = decode(name, plusIsSpace: true), let value = decode(value, plusIsSpace: true) else {
+                return nil
+            }
             pairs.append((name, value))
         }
         return pairs
+    }
+
+    /// The same, where a name or value with a bad escape stands for itself.
+    package static func lenientForm(_ bytes: some Collection<UInt8>) -> [(name: [UInt8], value: [UInt8])] {
+        raw(bytes).map { name, value in
+            (decode(name, plusIsSpace: true) ?? Array(name), decode(value, plusIsSpace: true) ?? Array(value))
+        }
+    }
+
+    private static func raw(
+        _ bytes: some Collection<UInt8>
+    ) -> [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] {
+        Array(bytes).split(separator: 38).map { part in
+            let equals = part.firstIndex(of: 61) ?? part.endIndex
+            return (part[..<equals], part[min(equals + 1, part.endIndex)...])
+        }
     }
 }
