@@ -25,7 +25,7 @@ extension RawClient {
     fileprivate func receive(until wanted: String) async throws -> String {
         var text = ""
         for _ in 0..<500 {
-            let part = try await receive(patience: 10)
+            let part = try await receive(first: 10, patience: 10)
             text += part.text
             if text.contains(wanted) || part.close != .open { break }
         }

@@ -58,7 +58,7 @@ struct RuleEdgeTests {
         try load("{ on: { path: '/a' }, then: { delay: { fixed: '2s', before: 'body' }, \(fault) } }")
         let client = try RawClient(port: port)
         try await client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
-        let early = try await client.receive(patience: 100)
+        let early = try await client.receive(first: 100)
         #expect(early.bytes.isEmpty && early.close == .open)
         await PushSim.current.advance(by: .seconds(2))
         #expect(try await client.receive().close != .open)

@@ -89,7 +89,7 @@ struct ShippedProfileTests {
         try sim.setProfile("slow-network")
         let client = try RawClient(port: sim.url.port ?? 0)
         try await client.send("GET /v1/users/@me/mobile-devices HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\n\r\n")
-        #expect(try await client.receive(patience: 30).bytes.isEmpty)
+        #expect(try await client.receive(first: 30).bytes.isEmpty)
         await sim.advance(by: .seconds(3))
         #expect(try await client.answer().status == 200)
     }

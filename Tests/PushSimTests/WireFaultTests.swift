@@ -14,7 +14,9 @@ private let good = #"{"id":"e2c8ea0bb06bfe0ea7f6ee7ac7d0f1"}"# + "\n"
 @Suite("Wire faults, by raw bytes (faults.md)", .pushSim(clock: .frozen, options: ["ntm.connection": "keep-alive"]))
 struct WireFaultTests {
     /// The bytes and end of a faulty answer, on a first or a reused connection.
-    private func play(_ then: String, reused: Bool, patience: Int32 = 5000) async throws -> RawClient.Received {
+    private func play(
+        _ then: String, reused: Bool, first: Int32 = 5000, patience: Int32 = 5000
+    ) async throws -> RawClient.Received {
         let sim = PushSim.current
         try sim.setProfile(.json5("{ rules: [ { when: { calls: \(reused ? 2 : 1) }, then: { \(then) } } ] }"))
         let client = try RawClient(port: sim.url.port ?? 0)
@@ -23,7 +25,7 @@ struct WireFaultTests {
             #expect(try await client.answer().status == 200)
         }
         try await client.send(request)
-        return try await client.receive(patience: patience)
+        return try await client.receive(first: first, patience: patience)
     }
 
     private func split(_ bytes: [UInt8]) -> (head: String, body: [UInt8]) {
@@ -44,7 +46,9 @@ struct WireFaultTests {
         ], [false, true])
     func connections(_ fault: (String, RawClient.Close, Int), _ reused: Bool) async throws {
         let (name, close, octets) = fault
-        let got = try await play("connection: '\(name)'", reused: reused, patience: close == .open ? 100 : 5000)
+        let got = try await play(
+            "connection: '\(name)'", reused: reused, first: name == "stall" ? 100 : 5000,
+            patience: close == .open ? 100 : 5000)
         #expect(got.close == close)
         let (head, body) = split(got.bytes)
         switch octets {
@@ -82,7 +86,7 @@ struct WireFaultTests {
             let late = try? RawClient(port: sim.url.port ?? 0)
             guard let late else { return true }
             try? await late.send(request)
-            return (try? await late.receive(patience: 200))?.close != .open
+            return (try? await late.receive(first: 200))?.close != .open
         }
         try await open.send(request)
         #expect(try await open.answer().status == 200)
@@ -174,7 +178,7 @@ struct WireFaultTests {
         let head = try await client.receive(patience: 100)
         #expect(head.text.hasSuffix("\r\n\r\n"))
         await sim.advance(by: .milliseconds(2999))
-        #expect(try await client.receive(patience: 30).bytes.isEmpty)
+        #expect(try await client.receive(first: 30).bytes.isEmpty)
         await sim.advance(by: .milliseconds(1))
         #expect(try await client.receive(patience: 100).bytes.count == 40)
     }
@@ -199,7 +203,9 @@ struct WireFaultTests {
                 while waited < 2000 {
                     await sim.advance(by: .milliseconds(10))
                     waited += 10
-                    if sim.journal.last?.status != nil, try await !client.receive(patience: 1).bytes.isEmpty { break }
+                    if sim.journal.last?.status != nil, try await !client.receive(first: 1, patience: 1).bytes.isEmpty {
+                        break
+                    }
                 }
                 found.append(waited)
             }

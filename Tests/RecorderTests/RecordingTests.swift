@@ -196,7 +196,7 @@ struct RecordingTests {
                 "POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
             try await eventually { replay.journal.count == 1 }
             await replay.advance(by: .nanoseconds(wait - 1))
-            #expect(try await client.receive(patience: 20).bytes.isEmpty)
+            #expect(try await client.receive(first: 20).bytes.isEmpty)
             await replay.advance(by: .seconds(1))
             let answer = try await client.answer()
             let date = try #require(answer.fields.first("date").flatMap { HTTPDate.parse($0) })

@@ -54,13 +54,18 @@ package final class RawClient: Sendable {
     package func finishSending() { _ = pushsim_shutdown_write(descriptor) }
 
     /// Reads to the end of the connection, or for so many milliseconds without a byte.
-    package func receive(patience: Int32 = 5000) async throws -> Received {
+    /// - Parameters:
+    ///   - first: how long to wait for the first byte: short only where none is to come.
+    ///   - patience: how long to wait for the next.
+    package func receive(first: Int32 = 5000, patience: Int32 = 5000) async throws -> Received {
         try await onThread { [descriptor] in
             var bytes: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
                 var watch = pushsim_watch(fd: descriptor, wanted: UInt32(PUSHSIM_READABLE), ready: 0)
-                guard pushsim_poll(&watch, 1, patience) > 0 else { return Received(bytes: bytes, close: .open) }
+                guard pushsim_poll(&watch, 1, bytes.isEmpty ? first : patience) > 0 else {
+                    return Received(bytes: bytes, close: .open)
+                }
                 let count = pushsim_receive(descriptor, &buffer, buffer.count)
                 if count == 0 { return Received(bytes: bytes, close: .fin) }
                 if count < 0 { return Received(bytes: bytes, close: .reset) }
