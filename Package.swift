@@ -41,7 +41,7 @@ let package = Package(
         .target(name: "CPushSimCurl", path: "Sources/C/Curl"),
         .target(name: "CPushSimRecordings", path: "Sources/C/Recordings"),
         part("Wire", ["CPushSimSystem", "CPushSimZlib"]),
-        part("JSONText", []),
+        part("JSONText", ["CPushSimSystem"]),
         part(
             "WebPush",
             [

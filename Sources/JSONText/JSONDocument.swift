@@ -1,3 +1,5 @@
+import CPushSimSystem
+
 /// A JSON text and the flat list of what stands in it. Nothing is decoded before it is asked for.
 ///
 /// A class, since each of its values refers to it.
@@ -29,7 +31,8 @@ package final class JSONDocument: Sendable {
 
     package let bytes: [UInt8]
     package let dialect: Dialect
-    let nodes: [Node]
+    /// One behind the other, from the root's on. Never changed, and freed with the document.
+    nonisolated(unsafe) let nodes: UnsafePointer<Node>
 
     /// Reads a text.
     /// - Parameters:
@@ -44,23 +47,26 @@ package final class JSONDocument: Sendable {
         nodes = try JSONScanner.scan(bytes, dialect, depth: depth, levels: levels)
     }
 
+    deinit { nodes.deallocate() }
+
     package convenience init(_ text: String, dialect: Dialect = .json) throws(JSONError) {
         try self.init(Array(text.utf8), dialect: dialect)
     }
 
     package var root: JSONValue { JSONValue(document: self, index: 0) }
 
-    /// Where the value of a member stands; of several members of that name, the last.
-    func find(_ name: StaticString, in object: Int) -> Int? {
-        let found = Self.find(name, in: object, nodes, bytes)
-        return found < 0 ? nil : found
+    /// Where the value of a member stands, of several members of that name the last; negative where there is none.
+    func find(_ name: StaticString, in object: Int) -> Int {
+        if nodes[object].kind != .object { return -1 }
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let text = bytes.baseAddress else { return -1 }
+            return Self.find(name, in: object, nodes, text)
+        }
     }
 
-    /// Over the memory itself, which is fast in debug builds too; negative where there is none.
     private static func find(
         _ name: StaticString, in object: Int, _ nodes: UnsafePointer<Node>, _ text: UnsafePointer<UInt8>
     ) -> Int {
-        guard nodes[object].kind == .object else { return -1 }
         let end = Int(nodes[object].next)
         let length = UInt32(truncatingIfNeeded: name.utf8CodeUnitCount)
         var child = object + 1
@@ -69,7 +75,7 @@ package final class JSONDocument: Sendable {
             let value = Int(nodes[child].next)
             // With quotes or without; one with escapes may be longer.
             let own = nodes[child].length
-            if own >= length, own <= length + 2 || nodes[child].isEscaped, isName(nodes[child], text, name) {
+            if own >= length, own <= length + 2 || nodes[child].isEscaped, isName(nodes + child, text, name) {
                 found = value
             }
             child = Int(nodes[value].next)
@@ -77,45 +83,40 @@ package final class JSONDocument: Sendable {
         return found
     }
 
-    private static func isName(_ node: Node, _ text: UnsafePointer<UInt8>, _ name: StaticString) -> Bool {
+    private static func isName(
+        _ node: UnsafePointer<Node>, _ text: UnsafePointer<UInt8>, _ name: StaticString
+    ) -> Bool {
         let length = name.utf8CodeUnitCount
-        let start = text + Int(node.offset)
-        let quotes = start[0] == 34 || start[0] == 39 ? 1 : 0
-        if node.isEscaped {
-            return JSONString.decode(Array(UnsafeBufferPointer(start: start, count: Int(node.length)))[...])
+        let start = text + Int(node.pointee.offset)
+        if node.pointee.isEscaped {
+            return JSONString.decode(Array(UnsafeBufferPointer(start: start, count: Int(node.pointee.length)))[...])
                 .elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: length))
         }
-        guard Int(node.length) == length + quotes * 2 else { return false }
-        var index = 0
-        while index < length {
-            if start[quotes + index] != name.utf8Start[index] { return false }
-            index += 1
-        }
-        return true
+        let quotes = start[0] == 34 || start[0] == 39 ? 1 : 0
+        return Int(node.pointee.length) == length + quotes * 2 && memcmp(start + quotes, name.utf8Start, length) == 0
     }
 
     /// The text of an object with those members of another that have none of some names; nil where there are none.
     fileprivate func text(of index: Int, besides known: [StaticString]) -> [UInt8]? {
-        nodes.withUnsafeBufferPointer { nodes in
-            bytes.withUnsafeBufferPointer { bytes in
-                guard let text = bytes.baseAddress, nodes[index].kind == .object else { return nil }
-                var out: [UInt8] = []
-                let end = Int(nodes[index].next)
-                var child = index + 1
-                while child < end {
-                    let value = Int(nodes[child].next)
-                    if !known.contains(where: { Self.isName(nodes[child], text, $0) }) {
-                        out.append(out.isEmpty ? 123 : 44)
-                        out += UnsafeBufferPointer(
-                            start: text + Int(nodes[child].offset), count: Int(nodes[child].length))
-                        out.append(58)
-                        out += UnsafeBufferPointer(
-                            start: text + Int(nodes[value].offset), count: Int(nodes[value].length))
-                    }
-                    child = Int(nodes[value].next)
+        guard nodes[index].kind == .object else { return nil }
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let text = bytes.baseAddress else { return nil }
+            var out: [UInt8] = []
+            let end = Int(nodes[index].next)
+            var child = index + 1
+            while child < end {
+                let value = Int(nodes[child].next)
+                if !known.contains(where: { Self.isName(nodes + child, text, $0) }) {
+                    out.append(out.isEmpty ? 123 : 44)
+                    out += UnsafeBufferPointer(
+                        start: text + Int(nodes[child].offset), count: Int(nodes[child].length))
+                    out.append(58)
+                    out += UnsafeBufferPointer(
+                        start: text + Int(nodes[value].offset), count: Int(nodes[value].length))
                 }
-                return out.isEmpty ? nil : out + [125]
+                child = Int(nodes[value].next)
             }
+            return out.isEmpty ? nil : out + [125]
         }
     }
 
@@ -136,8 +137,8 @@ package struct JSONValue: Sendable {
 
     var node: JSONDocument.Node { document.nodes[index] }
 
-    package var kind: JSONDocument.Kind { node.kind }
-    package var offset: Int { Int(node.offset) }
+    package var kind: JSONDocument.Kind { document.nodes[index].kind }
+    package var offset: Int { Int(document.nodes[index].offset) }
     package var position: JSONPosition { document.position(offset) }
 
     /// The bytes of this value as they stand in the text.
@@ -166,17 +167,21 @@ package struct JSONValue: Sendable {
     /// The decoded bytes of a string. A lone surrogate escape becomes the three bytes that CESU-8 would have for it,
     /// so that two different texts never compare as equal.
     package var stringBytes: [UInt8]? {
-        guard kind == .string else { return nil }
-        let node = node
-        if node.isEscaped { return JSONString.decode(source) }
-        return document.bytes.withUnsafeBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return [] }
-            let start = base + Int(node.offset)
-            // A bare key of JSON5 has no quotes.
-            let quotes = start[0] == 34 || start[0] == 39 ? 1 : 0
-            // Of raw memory an array is made fastest where nothing is optimised.
-            return Array(UnsafeRawBufferPointer(start: start + quotes, count: Int(node.length) - quotes * 2))
+        let node = document.nodes + index
+        guard node.pointee.kind == .string else { return nil }
+        if node.pointee.isEscaped { return JSONString.decode(source) }
+        return document.bytes.withUnsafeBytes { text in
+            Self.plain(text, Int(node.pointee.offset), Int(node.pointee.length))
         }
+    }
+
+    /// What stands between the quotes; a bare key of JSON5 has none.
+    private static func plain(_ text: UnsafeRawBufferPointer, _ offset: Int, _ length: Int) -> [UInt8] {
+        guard let base = text.baseAddress else { return [] }
+        let first = text[offset]
+        let quotes = first == 34 || first == 39 ? 1 : 0
+        // Of raw memory an array is made fastest where nothing is optimised.
+        return Array(UnsafeRawBufferPointer(start: base + offset + quotes, count: length - quotes * 2))
     }
 
     package var string: String? { stringBytes.map(Self.text) }
@@ -242,8 +247,8 @@ package struct JSONValue: Sendable {
 
     /// The member of that name; of several, the last, as most readers have it.
     package subscript(_ name: StaticString) -> JSONValue? {
-        guard let found = document.find(name, in: index) else { return nil }
-        return JSONValue(document: document, index: found)
+        let found = document.find(name, in: index)
+        return found < 0 ? nil : JSONValue(document: document, index: found)
     }
 
     /// The member whose name has these bytes; of several, the last.

@@ -1,11 +1,5 @@
 /// Goes over a text once and lists its values. Nothing recurses, so depth costs no stack.
 struct JSONScanner {
-    private struct Open {
-        /// Negative where it is not listed.
-        let node: Int
-        let isObject: Bool
-    }
-
     /// What may come next.
     private enum Expectation {
         case value, valueOrEnd, keyOrEnd, key, commaOrEnd, end
@@ -18,42 +12,49 @@ struct JSONScanner {
     /// Containers that stand in so many others are listed without what is in them.
     private let levels: Int
     private var index = 0
-    private var nodes: [JSONDocument.Node] = []
-    private var open: [Open] = []
-    /// How many of those containers are open, and what the innermost is.
+    private var tape: JSONTape
+    /// How many containers are open, and what the innermost is.
     private var around = 0
     private var isInObject = false
+    /// The innermost open container that is listed. While it is open, its `next` is the one that it stands in.
+    private var innermost = JSONScanner.none
+    /// Of the open containers within it, which are not listed: whether they are objects.
+    private var unlisted: [Bool] = []
+
+    private static let none = UInt32.max
 
     private struct Mistake: Error {
         let message: String
         let offset: Int
     }
 
+    /// - Returns: the nodes of the text, which the caller frees.
     static func scan(
         _ bytes: [UInt8], _ dialect: JSONDocument.Dialect, depth: Int, levels: Int
-    ) throws(JSONError) -> [JSONDocument.Node] {
+    ) throws(JSONError) -> UnsafePointer<JSONDocument.Node> {
         guard bytes.count < Int(UInt32.max) else {
             throw JSONError(message: "the text is larger than 4 GiB", offset: 0, position: .init(line: 1, column: 1))
         }
-        let result: Result<[JSONDocument.Node], Mistake> = bytes.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else {
-                return .failure(Mistake(message: "the text is empty", offset: 0))
-            }
-            var scanner = JSONScanner(base, buffer.count, dialect == .json5, depth, levels)
-            do throws(Mistake) {
-                try scanner.run()
-            } catch {
-                return .failure(error)
-            }
-            return .success(scanner.nodes)
-        }
-        switch result {
-        case .success(let nodes): return nodes
-        case .failure(let mistake):
+        do throws(Mistake) {
+            return try scan(bytes, bytes.count, dialect == .json5, depth, levels)
+        } catch {
             throw JSONError(
-                message: mistake.message, offset: mistake.offset,
-                position: JSONPosition(offset: mistake.offset, in: bytes))
+                message: error.message, offset: error.offset,
+                position: JSONPosition(offset: error.offset, in: bytes))
         }
+    }
+
+    private static func scan(
+        _ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int, _ levels: Int
+    ) throws(Mistake) -> UnsafePointer<JSONDocument.Node> {
+        var scanner = JSONScanner(base, count, isJSON5, depth, levels)
+        do throws(Mistake) {
+            try scanner.run()
+        } catch {
+            scanner.tape.nodes.deallocate()
+            throw error
+        }
+        return UnsafePointer(scanner.tape.nodes)
     }
 
     private init(_ base: UnsafePointer<UInt8>, _ count: Int, _ isJSON5: Bool, _ depth: Int, _ levels: Int) {
@@ -62,7 +63,7 @@ struct JSONScanner {
         self.isJSON5 = isJSON5
         self.depth = depth
         self.levels = levels
-        nodes.reserveCapacity(min(count / 8 + 4, 1 << 20))
+        tape = JSONTape(room: min(count / 8 + 4, 1 << 20))
     }
 
     private mutating func run() throws(Mistake) {
@@ -71,7 +72,7 @@ struct JSONScanner {
             if index < count, base[index] <= 32 || isJSON5 { try skipSpace() }
             guard index < count else {
                 if expected == .end { return }
-                throw mistake(nodes.isEmpty ? "the text is empty" : "the text ends before the value does")
+                throw mistake(tape.count == 0 ? "the text is empty" : "the text ends before the value does")
             }
             let byte = base[index]
             switch expected {
@@ -94,7 +95,7 @@ struct JSONScanner {
 
     private mutating func key(_ byte: UInt8, _ expected: Expectation) throws(Mistake) -> Expectation {
         if byte == 125, expected == .keyOrEnd { return close() }
-        let start = nodes.count
+        let start = tape.count
         if byte == 34 || byte == 39 && isJSON5 {
             try string(byte)
         } else if isJSON5, Self.beginsName(byte) {
@@ -102,7 +103,7 @@ struct JSONScanner {
         } else {
             throw mistake(byte == 125 ? "a comma stands before }" : "a member has no name")
         }
-        if around <= levels { nodes[start].next = UInt32(nodes.count) }
+        if around <= levels { tape.nodes[start].next = UInt32(tape.count) }
         if index < count, base[index] <= 32 || isJSON5 { try skipSpace() }
         guard index < count, base[index] == 58 else { throw mistake("the colon after a member's name is missing") }
         index += 1
@@ -113,12 +114,8 @@ struct JSONScanner {
         switch byte {
         case 123, 91:
             guard around < depth else { throw mistake("more than \(depth) levels of nesting") }
-            let node = around <= levels ? nodes.count : -1
-            append(byte == 123 ? .object : .array, from: index)
             isInObject = byte == 123
-            let container = Open(node: node, isObject: isInObject)
-            // What was closed stays in the list, and gives way.
-            if around < open.count { open[around] = container } else { open.append(container) }
+            open(isInObject ? .object : .array)
             around += 1
             index += 1
             return byte == 123 ? .keyOrEnd : .valueOrEnd
@@ -137,25 +134,37 @@ struct JSONScanner {
         return around == 0 ? .end : .commaOrEnd
     }
 
+    private mutating func open(_ kind: JSONDocument.Kind) {
+        guard around <= levels else { return unlisted.append(kind == .object) }
+        let node = UInt32(tape.count)
+        append(kind, from: index)
+        tape.nodes[Int(node)].next = innermost
+        innermost = node
+    }
+
     /// Only within a container.
     private mutating func close() -> Expectation {
         index += 1
         around -= 1
-        let node = open[around].node
-        isInObject = around > 0 && open[around - 1].isObject
-        if node >= 0 {
-            nodes[node].length = UInt32(index) - nodes[node].offset
-            nodes[node].next = UInt32(nodes.count)
+        if around > levels {
+            unlisted.removeLast()
+        } else {
+            let node = tape.nodes + Int(innermost)
+            innermost = node.pointee.next
+            node.pointee.length = UInt32(index) - node.pointee.offset
+            node.pointee.next = UInt32(tape.count)
         }
-        return around == 0 ? .end : .commaOrEnd
+        if around == 0 { return .end }
+        isInObject = around - 1 > levels ? unlisted[around - levels - 2] : tape.nodes[Int(innermost)].kind == .object
+        return .commaOrEnd
     }
 
     private mutating func append(_ kind: JSONDocument.Kind, from start: Int, isEscaped: Bool = false) {
         guard around <= levels else { return }
-        nodes.append(
+        tape.append(
             JSONDocument.Node(
                 kind: kind, isEscaped: isEscaped, offset: UInt32(start), length: UInt32(index - start),
-                next: UInt32(nodes.count + 1)))
+                next: UInt32(tape.count + 1)))
     }
 
     private mutating func word(_ text: StaticString, _ kind: JSONDocument.Kind) throws(Mistake) {

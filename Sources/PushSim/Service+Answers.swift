@@ -48,12 +48,7 @@ extension Service {
 
     /// An answer that was recorded, as it was.
     private func recorded(_ script: WireScript, _ answer: Answer, _ entry: JournalEntry) -> WireScript {
-        var bytes: [UInt8] = []
-        if script.steps.count == 1, case .bytes(let whole) = script.steps[0] {
-            bytes = whole
-        } else {
-            bytes = script.bytes
-        }
+        let bytes = script.bytes
         entry.answer = bytes
         if !bytes.isEmpty { entry.status = answer.response.status }
         return script

@@ -1,27 +1,39 @@
 import CPushSimSystem
 package import PushSimWebPush
+import PushSimWire
 
 /// What looks like chance: a pure function of seed, seed name, purpose, natural key and index (DESIGN.md, decision 5).
 package struct Draws: Hashable, Sendable {
     package let seed: UInt64
     package let seedName: [UInt8]
+    /// What every message begins with.
+    private let opening: [UInt8]
 
     package init(seed: UInt64, seedName: String) { self.init(seed: seed, seedName: Array(seedName.utf8)) }
 
     package init(seed: UInt64, seedName: [UInt8]) {
         self.seed = seed
         self.seedName = seedName
+        var opening = [UInt8](zeros: 12 + 4 + seedName.count)
+        Self.write(seed, seedName, &opening)
+        self.opening = opening
+    }
+
+    private static func write(_ seed: UInt64, _ name: [UInt8], _ target: UnsafeMutableRawPointer) {
+        var writer = PartWriter(next: target)
+        writer.put(seed)
+        writer.put(name, name.count)
     }
 
     /// 32 octets: SHA-256 over the parts, each behind its length in four octets, most significant first.
     package func octets(_ purpose: StaticString, _ key: [[UInt8]], index: Int = 0) -> [UInt8] {
-        var size = 12 + 4 + seedName.count + 4 + purpose.utf8CodeUnitCount + 12
+        var size = opening.count + 4 + purpose.utf8CodeUnitCount + 12
         var number = 0
         while number < key.count {
             size += 4 + key[number].count
             number += 1
         }
-        var message = [UInt8](repeating: 0, count: size)
+        var message = [UInt8](zeros: size)
         write(purpose, key, index, &message)
         return Digest.sha256(message)
     }
@@ -29,9 +41,8 @@ package struct Draws: Hashable, Sendable {
     private func write(
         _ purpose: StaticString, _ key: [[UInt8]], _ index: Int, _ target: UnsafeMutableRawPointer
     ) {
-        var writer = PartWriter(next: target)
-        writer.put(seed)
-        writer.put(seedName, seedName.count)
+        memcpy(target, opening, opening.count)
+        var writer = PartWriter(next: target + opening.count)
         writer.put(purpose.utf8Start, purpose.utf8CodeUnitCount)
         var number = 0
         while number < key.count {
@@ -57,10 +68,12 @@ package struct Draws: Hashable, Sendable {
         var raw = octets(purpose, key, index: index)
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
-        var text = [UInt8](repeating: 45, count: 36)
+        var text = Array<UInt8>(Self.dashes)
         Self.write(raw, &text)
         return text
     }
+
+    private static let dashes: StaticString = "------------------------------------"
 
     /// The digits of a UUID's octets, where it has no dash.
     private static func write(_ octets: UnsafePointer<UInt8>, _ text: UnsafeMutablePointer<UInt8>) {

@@ -27,10 +27,12 @@ package final class JournalEntry: @unchecked Sendable {
     package fileprivate(set) var ending: Ending?
     /// While it is open.
     package fileprivate(set) var exchange: Exchange?
-    fileprivate var slot = -1
+    /// Among those that are open; negative for one that never was.
+    fileprivate let slot: Int
     fileprivate var size = 0
 
-    package init(index: Int, time: Int64, call: Call, exchange: Exchange?) {
+    package init(index: Int, time: Int64, call: Call, exchange: Exchange?, slot: Int = -1) {
+        self.slot = slot
         self.index = index
         self.time = time
         self.call = call
@@ -41,6 +43,7 @@ package final class JournalEntry: @unchecked Sendable {
         self.index = index
         self.time = time
         call = .none
+        slot = -1
         self.attempt = attempt
         status = attempt.status
         size = 80 + attempt.delivery.size
@@ -59,12 +62,13 @@ package final class JournalEntry: @unchecked Sendable {
     fileprivate func close(_ ending: Ending, bodyLimit: Int) {
         self.ending = ending
         exchange = nil
-        if call.body.count > bodyLimit {
-            bodyDigest = (call.body.count, Digest.sha256(call.body))
+        let (head, whole) = (call.head, call.body)
+        if whole.count > bodyLimit {
+            bodyDigest = (whole.count, Digest.sha256(whole))
             call = call.capped(bodyLimit)
         }
         // About how many bytes it holds.
-        size = 640 + call.head.bytes.count + call.head.fields.count * 16 + call.body.count + answer.count
+        size = 640 + head.bytes.count + head.fields.count * 16 + min(whole.count, bodyLimit) + answer.count
     }
 }
 
@@ -101,44 +105,45 @@ package struct Journal: Sendable {
         call.index = nextIndex
         calls += 1
         call.number = calls
-        let entry = JournalEntry(index: nextIndex, time: time, call: call, exchange: exchange)
-        nextIndex += 1
+        let slot: Int
         if freeCount > 0 {
             freeCount -= 1
-            let slot = free[freeCount]
-            open[slot] = entry
-            entry.slot = slot
+            slot = free[freeCount]
         } else {
-            entry.slot = open.count
-            open.append(entry)
+            slot = open.count
+            open.append(nil)
         }
+        let entry = JournalEntry(index: nextIndex, time: time, call: call, exchange: exchange, slot: slot)
+        nextIndex += 1
+        open[slot] = entry
         return entry
     }
 
     /// Whether the entry was open, which it is not after a reset.
     package mutating func close(_ entry: JournalEntry, _ ending: Ending) -> Bool {
-        guard entry.slot >= 0, entry.slot < open.count, open[entry.slot] === entry else { return false }
-        open[entry.slot] = nil
-        if freeCount < free.count { free[freeCount] = entry.slot } else { free.append(entry.slot) }
+        let slot = entry.slot
+        guard slot >= 0, slot < open.count, open[slot] === entry else { return false }
+        open[slot] = nil
+        if freeCount < free.count { free[freeCount] = slot } else { free.append(slot) }
         freeCount += 1
         entry.close(ending, bodyLimit: Self.bodyLimit)
-        if limit > 0 { append(entry) }
+        if limit > 0 { append(entry, entry.size) }
         return true
     }
 
     mutating func append(_ attempt: Attempt, time: Int64) -> JournalEntry {
         let entry = JournalEntry(index: nextIndex, time: time, attempt)
         nextIndex += 1
-        if limit > 0 { append(entry) }
+        if limit > 0 { append(entry, entry.size) }
         return entry
     }
 
-    private mutating func append(_ entry: JournalEntry) {
+    private mutating func append(_ entry: JournalEntry, _ size: Int) {
         if count == ring.count { grow() }
         let end = first + count
         ring[end < ring.count ? end : end - ring.count] = entry
         count += 1
-        bytes += entry.size
+        bytes += size
         if bytes > limit { evict() }
     }
 

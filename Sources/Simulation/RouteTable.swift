@@ -100,8 +100,15 @@ package struct RouteTable: Sendable {
         span.count == text.count && begins(text, bytes, span)
     }
 
-    private static func begins(_ text: [UInt8], _ bytes: [UInt8], _ span: RequestHead.Span) -> Bool {
-        span.count >= text.count && pushsim_equal_at(bytes, Int(span.start), text, text.count) == 1
+    private static func begins(_ text: borrowing [UInt8], _ bytes: borrowing [UInt8], _ span: RequestHead.Span) -> Bool
+    {
+        if span.count < text.count { return false }
+        return bytes.withUnsafeBytes { bytes in
+            text.withUnsafeBytes { text in
+                guard let start = bytes.baseAddress, let wanted = text.baseAddress else { return true }
+                return memcmp(start + Int(span.start), wanted, text.count) == 0
+            }
+        }
     }
 
     private static func take(

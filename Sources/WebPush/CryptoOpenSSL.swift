@@ -10,9 +10,12 @@
             var context = SHA256_CTX()
             SHA256_Init(&context)
             SHA256_Update(&context, message.baseAddress, message.count)
-            var digest = [UInt8](repeating: 0, count: 32)
-            SHA256_Final(&digest, &context)
-            return digest
+            var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+            return withUnsafeMutableBytes(of: &digest) { digest in
+                SHA256_Final(digest.baseAddress, &context)
+                // Of raw memory an array is made fastest where nothing is optimised.
+                return Array(UnsafeRawBufferPointer(digest))
+            }
         }
 
         static func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {

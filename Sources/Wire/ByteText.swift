@@ -33,6 +33,14 @@ extension [UInt8] {
         self = Array(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// So many zeros, to be written over. As a copy of memory they are there twice as soon as by `init(repeating:count:)`
+    /// where nothing is optimised.
+    package init(zeros count: Int) {
+        self =
+            count <= ZeroBlock.size
+            ? Array(UnsafeRawBufferPointer(start: ZeroBlock.start, count: count)) : Array(repeating: 0, count: count)
+    }
+
     /// The bytes as text; bytes that are no UTF-8 become U+FFFD.
     package var text: String { String(decoding: self, as: UTF8.self) }
 
@@ -64,44 +72,63 @@ extension [UInt8] {
     /// The bytes with text before and behind them, by copies of memory, which are fast in debug builds too.
     package func between(_ before: StaticString, _ behind: StaticString) -> [UInt8] {
         let (start, end) = (before.utf8CodeUnitCount, before.utf8CodeUnitCount + count)
-        var out = [UInt8](repeating: 0, count: end + behind.utf8CodeUnitCount)
+        var out = [UInt8](zeros: end + behind.utf8CodeUnitCount)
         memcpy(&out, before.utf8Start, start)
         pushsim_copy_to(&out, start, self, count)
         pushsim_copy_to(&out, end, behind.utf8Start, behind.utf8CodeUnitCount)
         return out
     }
 
-    /// Equality by one comparison of memory, which is fast in debug builds too.
-    package func isSame(as other: [UInt8]) -> Bool {
-        count == other.count && memcmp(self, other, count) == 0
+    /// Equality by one comparison of memory. Nothing is copied or retained for it in debug builds either: an array that
+    /// is passed as a pointer is retained twice.
+    package borrowing func isSame(as other: borrowing [UInt8]) -> Bool {
+        if count != other.count { return false }
+        return withUnsafeBytes { own in other.withUnsafeBytes { Self.isSame($0, at: own.baseAddress) } }
     }
 
-    package func begins(with prefix: [UInt8]) -> Bool {
-        count >= prefix.count && memcmp(self, prefix, prefix.count) == 0
+    package borrowing func begins(with prefix: borrowing [UInt8]) -> Bool {
+        if count < prefix.count { return false }
+        return withUnsafeBytes { own in prefix.withUnsafeBytes { Self.isSame($0, at: own.baseAddress) } }
     }
 
-    package func isSame(as text: StaticString) -> Bool {
-        count == text.utf8CodeUnitCount && starts(with: text)
+    private static func isSame(_ bytes: UnsafeRawBufferPointer, at start: UnsafeRawPointer?) -> Bool {
+        guard let own = bytes.baseAddress, let start else { return true }
+        return memcmp(own, start, bytes.count) == 0
+    }
+
+    package borrowing func isSame(as text: StaticString) -> Bool {
+        if count != text.utf8CodeUnitCount { return false }
+        return starts(with: text)
+    }
+
+    package borrowing func starts(with prefix: StaticString) -> Bool {
+        let length = prefix.utf8CodeUnitCount
+        if count < length { return false }
+        return withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return memcmp(start, prefix.utf8Start, length) == 0
+        }
     }
 
     /// Whether the bytes are UTF-8.
     package var isUTF8: Bool {
-        let isASCII = withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return true }
-            var index = 0
-            while index < buffer.count {
-                if base[index] >= 128 { return false }
-                index += 1
-            }
-            return true
+        let isASCII = withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return pushsim_run_end(start, 0, bytes.count, ByteClass.table, ByteClass.ascii) == bytes.count
         }
         return isASCII || String(validating: self, as: UTF8.self) != nil
     }
+}
 
-    package func starts(with prefix: StaticString) -> Bool {
-        let length = prefix.utf8CodeUnitCount
-        return count >= length && memcmp(self, prefix.utf8Start, length) == 0
-    }
+private enum ZeroBlock {
+    static let size = 1024
+
+    /// Never written to, so safe to share.
+    nonisolated(unsafe) static let start: UnsafeRawPointer = {
+        let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        memset(block, 0, size)
+        return UnsafeRawPointer(block)
+    }()
 }
 
 /// Bytes as the key of a table, hashed at one stroke.

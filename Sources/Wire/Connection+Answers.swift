@@ -33,9 +33,13 @@ extension Connection {
             // The client has left, which `exchangeEnded` has told.
             return
         }
-        if script.steps.count == 1, case .bytes(let bytes) = script.steps[0] {
-            if !bytes.isEmpty { output.append(bytes) }
-            conclude(exchange, Playback(steps: [], end: script.end))
+        if let bytes = script.whole {
+            output.append(bytes)
+            if case .keep = script.end, keepAlive, !inputEnded {
+                kept(exchange)
+            } else {
+                conclude(exchange, Playback(steps: [], end: script.end))
+            }
         } else {
             state = .playing(exchange, Playback(steps: script.steps, end: script.end))
             proceed()
@@ -51,7 +55,7 @@ extension Connection {
             playback.next += 1
             switch step {
             case .bytes(let bytes):
-                if !bytes.isEmpty { output.append(bytes) }
+                output.append(bytes)
             case .wait(let nanoseconds):
                 guard let clock = exchange.clock else { continue }
                 settle(&playback, exchange)
@@ -114,16 +118,10 @@ extension Connection {
         var playback = script
         switch playback.end {
         case .keep where keepAlive && !inputEnded:
-            state = .reading
-            setDeadline(limits.idle)
-            if playback.owesSettlement { settle(&playback, exchange) }
-            unflushed.append((exchange, .kept))
-            if !isProcessing {
-                if !isReadingWanted { want(wanted.union(.readable).subtracting(.peerClosed)) }
-                if !pending.isEmpty { resumeReading() }
-            }
+            kept(exchange)
+            settle(&playback, exchange)
         case .keep, .fin:
-            unflushed.append((exchange, .closed))
+            noteUnflushed(exchange, .closed)
             finishWriting()
             settle(&playback, exchange)
         case .rst:
@@ -144,13 +142,24 @@ extension Connection {
         }
     }
 
+    /// The answer is said, and the connection stays for the next request.
+    private func kept(_ exchange: Exchange) {
+        state = .reading
+        setDeadline(limits.idle)
+        noteUnflushed(exchange, .kept)
+        if !isProcessing {
+            if !isReadingWanted { want(wanted.union(.readable).subtracting(.peerClosed)) }
+            if pending.count > 0 { resumeReading() }
+        }
+    }
+
     func send(_ bytes: [UInt8], _ exchange: Exchange) {
         loop.execute { [self] in
             guard case .streaming(let current) = state, current === exchange else { return }
             output.append(bytes)
             flush()
             // A client that does not read is let go before it costs more.
-            if output.reduce(-outputSent, { $0 + $1.count }) > limits.streamLag { lost() }
+            if output.count > limits.streamLag { lost() }
         }
     }
 
@@ -193,50 +202,19 @@ extension Connection {
 
     func flush() {
         if case .closed = state { return }
-        while output.count > 0 {
-            if output.count > 1 { joinOutput() }
-            let chunk = output[0]
-            let count = chunk.withUnsafeBytes { bytes -> Int64 in
-                guard let base = bytes.baseAddress else { return 0 }
-                return pushsim_send(descriptor, base + outputSent, bytes.count - outputSent)
-            }
-            if count < 0, SystemError("send", count).code != SystemError.wouldBlock { return lost() }
-            outputSent += max(0, Int(count))
-            if outputSent < chunk.count {
+        if !output.isEmpty {
+            if output.send(to: descriptor) < 0 { return lost() }
+            if !output.isEmpty {
                 setDeadline(limits.idle)
                 return want(wanted.union(.writable))
             }
-            if output.count == 1 { output.removeLast() } else { output.removeFirst() }
-            outputSent = 0
         }
         if wanted.contains(.writable) { want(wanted.subtracting(.writable)) }
         flushed()
     }
 
-    /// Small pieces go out as one; what is large is not copied for that.
-    private func joinOutput() {
-        let size = output.reduce(-outputSent) { $0 + $1.count }
-        guard size <= Self.joinLimit else { return }
-        var joined: [UInt8] = []
-        joined.reserveCapacity(size)
-        for (index, chunk) in output.enumerated() { joined += index == 0 ? chunk[outputSent...] : chunk[...] }
-        output = [joined]
-        outputSent = 0
-    }
-
-    private static let joinLimit = 256 << 10
-
     func flushed() {
-        if unflushed.count > 0 {
-            if unflushed.count == 1 {
-                let (exchange, ending) = unflushed.removeLast()
-                end(exchange, ending)
-            } else {
-                let done = unflushed
-                unflushed.removeAll(keepingCapacity: true)
-                for (exchange, ending) in done { end(exchange, ending) }
-            }
-        }
+        endUnflushed()
         guard case .lingering = state else { return }
         // With all input read, close() sends FIN; otherwise FIN goes first and the rest is drained.
         if inputEnded || (!parser.isInside && pushsim_unread(descriptor) == 0) {

@@ -38,14 +38,24 @@ extension Connection {
         case .parked(let exchange, let ending): end(exchange, ending)
         case .lingering, .closed: break
         }
-        endUnflushed()
+        endUnflushed(.clientLeft)
         close(reset: false)
     }
 
-    func endUnflushed() {
-        let cut = unflushed
-        unflushed = []
-        for (exchange, _) in cut { end(exchange, .clientLeft) }
+    func noteUnflushed(_ exchange: Exchange, _ ending: Ending) {
+        if unflushed == nil { unflushed = (exchange, ending) } else { alsoUnflushed.append((exchange, ending)) }
+    }
+
+    /// - Parameter cut: how they end where their last bytes will never be with the kernel.
+    func endUnflushed(_ cut: Ending? = nil) {
+        guard let (exchange, ending) = unflushed else { return }
+        unflushed = nil
+        let more = alsoUnflushed
+        if more.count > 0 { alsoUnflushed = [] }
+        end(exchange, cut ?? ending)
+        if more.count > 0 {
+            for (exchange, ending) in more { end(exchange, cut ?? ending) }
+        }
     }
 
     func drop(_ playback: Playback, _ exchange: Exchange) {
@@ -66,8 +76,7 @@ extension Connection {
         case .lingering, .closed: break
         }
         announced = nil
-        for (exchange, _) in unflushed { end(exchange, .cancelled) }
-        unflushed = []
+        endUnflushed(.cancelled)
         close(reset: false, forget: false)
     }
 
@@ -79,7 +88,7 @@ extension Connection {
         if let token { loop.unwatch(descriptor, token: token) }
         token = nil
         _ = reset ? pushsim_reset(descriptor) : pushsim_close(descriptor)
-        output = []
+        output.removeAll()
         pending = []
         if forget { tenant.connections[ObjectIdentifier(self)] = nil }
     }
@@ -107,7 +116,8 @@ extension Connection {
         if timer != nil, timerDeadline <= deadline { return }
         if let timer { loop.cancel(timer) }
         timerDeadline = deadline
-        timer = loop.schedule(at: deadline) { [weak self] in self?.timerFired() }
+        // Not weakly: what is referred to so once is slow to retain for ever. The timer goes when the connection closes.
+        timer = loop.schedule(at: deadline) { self.timerFired() }
     }
 
     func timerFired() {

@@ -37,10 +37,10 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var state = State.reading
     var parser = RequestParser()
     var pending: [UInt8] = []
-    var output: [[UInt8]] = []
-    var outputSent = 0
-    /// Kept-alive exchanges whose last bytes are in `output`.
-    var unflushed: [(Exchange, Ending)] = []
+    var output = OutputQueue()
+    /// The first exchange whose last bytes are in `output`, and those behind it: most often there is one.
+    var unflushed: (Exchange, Ending)?
+    var alsoUnflushed: [(Exchange, Ending)] = []
     var inputEnded = false
     var isProcessing = false
     var limits: ServerLimits

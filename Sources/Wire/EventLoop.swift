@@ -170,9 +170,10 @@ package final class EventLoop: @unchecked Sendable {
             _ = pushsim_read(wakeRead, &buffer, 16)
             return
         }
-        let slot = Int(token & 0xFFFF_FFFF)
-        guard slot < slots.count, slots[slot].generation == UInt32(token >> 32) else { return }
-        slots[slot].source?.ready(ready)
+        let number = Int(token & 0xFFFF_FFFF)
+        guard number < slots.count else { return }
+        let slot = slots[number]
+        if slot.generation == UInt32(token >> 32) { slot.source?.ready(ready) }
     }
 
     private func runTimers() {

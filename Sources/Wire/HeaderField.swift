@@ -51,6 +51,7 @@ enum ByteClass {
     static let token: UInt8 = 1
     static let fieldValue: UInt8 = 2
     static let target: UInt8 = 4
+    static let ascii: UInt8 = 8
 
     /// Read-only after its creation, so safe to share.
     nonisolated(unsafe) static let table: UnsafePointer<UInt8> = {
@@ -64,6 +65,7 @@ enum ByteClass {
             }
             if byte == 9 || (byte >= 32 && byte != 127) { bits |= fieldValue }
             if byte > 32 && byte != 127 { bits |= target }
+            if byte < 128 { bits |= ascii }
             table[index] = bits
         }
         return UnsafePointer(table)

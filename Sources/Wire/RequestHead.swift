@@ -84,6 +84,15 @@ package final class RequestHead: Sendable {
     /// No request at all.
     package static let empty = RequestHead(Parts(bytes: []))
 
+    /// Whether the very bytes of this head, and the empty line that ends one, stand there.
+    func stands(at start: UnsafeRawPointer, _ count: Int) -> Bool {
+        let size = bytes.count
+        return count >= size + 2 && memcmp(start, bytes, size) == 0
+            && pushsim_equal_at(start, size, Self.emptyLine.utf8Start, 2) == 1
+    }
+
+    private static let emptyLine: StaticString = "\r\n"
+
     package func slice(_ span: Span) -> [UInt8] { Self.slice(bytes, span) }
 
     static func slice(_ bytes: [UInt8], _ span: Span) -> [UInt8] {

@@ -30,14 +30,20 @@ package struct RequestParser {
     private var searched = 0
     private var lineStart = 0
     private var trailerSize = 0
+    /// The head of the request before. On a connection that is kept most requests begin with the same bytes, and what has
+    /// been read once need not be read again.
+    private var previous: RequestHead?
     package var limits = ServerLimits()
 
     package init() {}
 
     /// Whether a request has begun and is not yet whole.
     package var isInside: Bool {
-        if case .head = state { return searched > 0 }
-        return true
+        // So that nothing is copied for it where nothing is optimised.
+        mutating get {
+            if case .head = state { return searched > 0 }
+            return true
+        }
     }
 
     /// Takes the finished request out and makes ready for the next.
@@ -81,6 +87,7 @@ package struct RequestParser {
                     if body.count == 0, count == remaining {
                         body = Array(piece)
                     } else {
+                        if body.count == 0 { body.reserveCapacity(min(remaining, 1 << 16)) }
                         body.append(contentsOf: piece)
                     }
                     consumed += count
@@ -120,6 +127,10 @@ package struct RequestParser {
 
     private mutating func readHead(_ rest: UnsafeRawBufferPointer) throws(RequestFailure) -> Int? {
         guard let base = rest.baseAddress else { return nil }
+        if searched == 0, let previous, previous.stands(at: base, rest.count), isWithinLimits(previous) {
+            try begin(previous)
+            return previous.bytes.count + 2
+        }
         while searched < rest.count {
             guard let found = memchr(base + searched, Int32(Byte.lineFeed), rest.count - searched) else {
                 searched = rest.count
@@ -137,20 +148,26 @@ package struct RequestParser {
                 if searched > limits.head { throw .headTooLarge }
                 continue
             }
-            try finishHead(UnsafeRawBufferPointer(start: base, count: start))
+            let head = try HeadParser.parse(
+                UnsafeRawBufferPointer(start: base, count: start), fieldLimit: limits.fields)
+            previous = head
+            try begin(head)
             return index + 1
         }
         if rest.count > limits.head { throw .headTooLarge }
         return nil
     }
 
-    private mutating func finishHead(_ raw: UnsafeRawBufferPointer) throws(RequestFailure) {
-        let head = try HeadParser.parse(raw, fieldLimit: limits.fields)
+    /// The limits may have changed since it was read.
+    private func isWithinLimits(_ head: RequestHead) -> Bool {
+        head.bytes.count <= limits.head && head.fields.count <= limits.fields
+    }
+
+    private mutating func begin(_ head: RequestHead) throws(RequestFailure) {
         switch head.framing {
         case .none: state = .done
         case .length(let length):
             if length > limits.body { throw .bodyTooLarge }
-            body.reserveCapacity(min(length, 1 << 16))
             state = .body(length)
         case .chunked: state = .chunkSize
         }

@@ -31,7 +31,7 @@ package struct Response: Sendable {
         let digits = hasNoBody || isOpen ? 0 : Self.digitCount(body.count)
         let size = line.count + 2 + (digits > 0 ? digits + 18 : 0) + Self.size(fields, fields.count)
         let sentBody = hasNoBody || isHead ? 0 : body.count
-        var out = [UInt8](repeating: 0, count: size + sentBody)
+        var out = [UInt8](zeros: size + sentBody)
         write(line, digits, hasBody: sentBody > 0, &out)
         return out
     }
@@ -53,11 +53,20 @@ package struct Response: Sendable {
         var next = target
         var index = 0
         while index < count {
-            next = pushsim_write_field(
-                next, fields[index].name, fields[index].name.count, fields[index].value, fields[index].value.count)
+            next = write(fields[index].name, ": ", next)
+            next = write(fields[index].value, "\r\n", next)
             index += 1
         }
         return next
+    }
+
+    /// Writes the bytes and two more.
+    private static func write(
+        _ bytes: borrowing [UInt8], _ behind: StaticString, _ target: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        bytes.withUnsafeBufferPointer { bytes in
+            pushsim_write_with(target, bytes.baseAddress, bytes.count, behind.utf8Start)
+        }
     }
 
     /// - Parameter digits: of the Content-Length; 0 where there is none.

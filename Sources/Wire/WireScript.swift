@@ -23,32 +23,40 @@ package struct WireScript: Sendable {
         case open
     }
 
-    package var steps: [Step]
+    /// Of a script that is one run of bytes: those. Most are, and need no list.
+    package private(set) var whole: [UInt8]?
+    private var list: [Step]
     package var end: End
 
     package init(_ steps: [Step] = [], end: End) {
-        self.steps = steps
+        list = steps
         self.end = end
     }
 
     package init(_ bytes: [UInt8], end: End) {
-        self.init([.bytes(bytes)], end: end)
+        whole = bytes
+        list = []
+        self.end = end
+    }
+
+    package var steps: [Step] {
+        get { whole.map { [.bytes($0)] } ?? list }
+        set { (whole, list) = (nil, newValue) }
     }
 
     package init(_ answer: (bytes: [UInt8], end: End)) { self.init(answer.bytes, end: answer.end) }
 
     package var hasWait: Bool {
-        var index = 0
-        while index < steps.count {
-            if case .wait = steps[index] { return true }
-            index += 1
-        }
-        return false
+        whole == nil
+            && list.contains { step in
+                if case .wait = step { true } else { false }
+            }
     }
 
     /// All bytes, without the waits between them.
     package var bytes: [UInt8] {
-        steps.reduce(into: []) { bytes, step in
+        if let whole { return whole }
+        return list.reduce(into: []) { bytes, step in
             if case .bytes(let more) = step { bytes += more }
         }
     }

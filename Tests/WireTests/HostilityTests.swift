@@ -2,19 +2,6 @@ import PushSimTestSupport
 import PushSimWire
 import Testing
 
-/// A small generator of its own, so that a seed gives the same mutations on every machine (splitmix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 private let good = [
     "POST /v1/subscriber HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde",
     "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n2\r\nde\r\n0\r\nT: u\r\n\r\n",

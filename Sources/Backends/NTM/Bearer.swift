@@ -1,3 +1,4 @@
+import CPushSimSystem
 import PushSimJSONText
 import PushSimSimulation
 import PushSimWebPush
@@ -11,29 +12,33 @@ struct Bearer {
     let token: JSONWebToken?
 
     init?(_ head: RequestHead) {
-        guard let span = head[.authorization], span.count > 7,
-            head.equalsIgnoringCase(.init(Int(span.start), Int(span.start) + 7), "bearer ")
+        guard let span = head[.authorization],
+            let (start, dots) = Self.find(head.bytes, Int(span.start), Int(span.end))
         else { return nil }
-        text = head.slice(.init(Int(span.start) + 7, Int(span.end))).trimmed
-        guard !text.isEmpty, !text.isSame(as: "undefined"), !text.isSame(as: "null"),
-            let dots = Self.dots(text)
-        else { return nil }
+        text = head.slice(.init(start, Int(span.end)))
+        if text.isSame(as: "undefined") || text.isSame(as: "null") { return nil }
         token = dots == 2 ? JSONWebToken(text) : nil
     }
 
-    /// How many dots stand in the text; nil where it has brackets of a template.
-    private static func dots(_ text: [UInt8]) -> Int? {
-        text.withUnsafeBufferPointer { text in
-            var dots = 0
-            var index = 0
-            while index < text.count {
-                let byte = text[index]
-                if byte == 123 || byte == 125 || byte == 60 || byte == 62 { return nil }
-                if byte == 46 { dots += 1 }
-                index += 1
-            }
-            return dots
+    /// Where the text begins and how many dots stand in it; nil for another scheme, for nothing, and where there are
+    /// brackets of a template.
+    private static func find(_ bytes: UnsafePointer<UInt8>, _ begin: Int, _ end: Int) -> (start: Int, dots: Int)? {
+        let scheme: StaticString = "bearer"
+        var start = begin + scheme.utf8CodeUnitCount
+        guard start < end, bytes[start] == Byte.space,
+            pushsim_equal_in_lower_case(bytes + begin, scheme.utf8Start, scheme.utf8CodeUnitCount) == 1
+        else { return nil }
+        while start < end, bytes[start] == Byte.space || bytes[start] == Byte.tab { start += 1 }
+        if start == end { return nil }
+        var dots = 0
+        var index = start
+        while index < end {
+            let byte = bytes[index]
+            if byte == 123 || byte == 125 || byte == 60 || byte == 62 { return nil }
+            if byte == 46 { dots += 1 }
+            index += 1
         }
+        return (start, dots)
     }
 
     /// Whose it is.

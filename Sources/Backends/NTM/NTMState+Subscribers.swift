@@ -10,14 +10,14 @@ extension NTMState {
         guard let proto, isAllowed(proto) else {
             throw .invalid("proto must be one of \(options.protocols.map(\.text).joined(separator: ", ")).")
         }
-        guard let token = try text(fields, "token"), !token.isEmpty else {
+        guard let token = try text(fields, "token"), token.count > 0 else {
             throw .invalid("token is missing or empty.")
         }
-        guard let domain = try text(fields, "app_domain"), !domain.isEmpty else {
+        guard let domain = try text(fields, "app_domain"), domain.count > 0 else {
             throw .invalid("app_domain is missing or empty.")
         }
-        let lang = try text(fields, "lang") ?? Array("en")
-        let badge = try text(fields, "badge") ?? Array("0")
+        let lang = try text(fields, "lang") ?? Self.usualLang
+        let badge = try text(fields, "badge") ?? Self.usualBadge
         try checkDomain(bearer, domain)
         let key = Subscriber.Key(proto: proto, token: token, domain: domain)
         try noteProtocol(bearer.account, proto, call, &world)
@@ -33,6 +33,9 @@ extension NTMState {
                 id: id, key: key, account: bearer.account, lang: lang, badge: badge, sequence: nextSequence))
         return success(id: id)
     }
+
+    private static let usualLang = Array<UInt8>("en")
+    private static let usualBadge = Array<UInt8>("0")
 
     private func isAllowed(_ proto: [UInt8]) -> Bool {
         var index = 0

@@ -16,8 +16,10 @@ final class Subscriber {
         let domain: [UInt8]
 
         static func == (left: Key, right: Key) -> Bool {
-            left.token.isSame(as: right.token) && left.proto.isSame(as: right.proto)
-                && left.domain.isSame(as: right.domain)
+            // One after the other: what `&&` is handed as a closure is copied first where nothing is optimised.
+            if !left.token.isSame(as: right.token) { return false }
+            if !left.proto.isSame(as: right.proto) { return false }
+            return left.domain.isSame(as: right.domain)
         }
 
         func hash(into hasher: inout Hasher) { token.withUnsafeBytes { hasher.combine(bytes: $0) } }
@@ -221,8 +223,12 @@ final class NTMState: BackendState {
     private func finish(_ response: Response, _ call: Call, _ world: inout World) -> Answer {
         var response = response
         response.fields.reserveCapacity(response.fields.count + 6)
-        let own = call.head[.traceID].map { call.head.slice($0) } ?? []
-        let trace = own.isEmpty ? world.draws.uuid("ntm trace", [], index: call.number) : own
+        let trace: [UInt8]
+        if let own = call.head[.traceID], own.count > 0 {
+            trace = call.head.slice(own)
+        } else {
+            trace = world.draws.uuid("ntm trace", [], index: call.number)
+        }
         response.fields.append(Self.origin)
         response.fields.append(options.contentType)
         response.fields.append(HeaderField(Self.traceName, trace))

@@ -30,15 +30,13 @@ static inline void pushsim_copy_to(void *target, size_t offset, const void *byte
   memcpy((char *)target + offset, bytes, length);
 }
 
-// Writes "name: value" and CR LF, and answers where that ends. The caller has seen to it that there is room.
-static inline uint8_t *pushsim_write_field(
-    uint8_t *target, const uint8_t *name, size_t name_length, const uint8_t *value, size_t value_length) {
-  memcpy(target, name, name_length);
-  target += name_length;
-  memcpy(target, ": ", 2);
-  memcpy(target + 2, value, value_length);
-  target += 2 + value_length;
-  memcpy(target, "\r\n", 2);
+// Writes so many bytes, and two more behind them, and answers where that ends. The caller has seen to it that there is
+// room.
+static inline uint8_t *pushsim_write_with(
+    uint8_t *target, const uint8_t *bytes, size_t length, const uint8_t *behind) {
+  if (length > 0) memcpy(target, bytes, length);
+  target += length;
+  memcpy(target, behind, 2);
   return target + 2;
 }
 
@@ -70,6 +68,10 @@ int pushsim_connect(const char *host, uint16_t port);
 int pushsim_connect_result(int fd);
 int64_t pushsim_receive(int fd, void *buffer, size_t size);
 int64_t pushsim_send(int fd, const void *buffer, size_t size);
+// The bytes from `start` up to `end`.
+static inline int64_t pushsim_send_from(int fd, const void *buffer, size_t start, size_t end) {
+  return pushsim_send(fd, (const char *)buffer + start, end - start);
+}
 int pushsim_unread(int fd);
 int pushsim_shutdown_write(int fd);
 int pushsim_close(int fd);

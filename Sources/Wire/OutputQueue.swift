@@ -1,0 +1,49 @@
+import CPushSimSystem
+
+/// What is to be sent, in pieces. The usual one piece stands by itself, so that it costs no list.
+struct OutputQueue {
+    private static let joinLimit = 256 << 10
+
+    private var first: [UInt8] = []
+    /// How many bytes of the first piece are sent.
+    private var sent = 0
+    private var rest: [[UInt8]] = []
+
+    var isEmpty: Bool { first.count == 0 }
+
+    /// How many bytes are still to be sent.
+    var count: Int { rest.reduce(first.count - sent) { $0 + $1.count } }
+
+    mutating func append(_ piece: [UInt8]) {
+        if piece.count == 0 { return }
+        if first.count == 0 { first = piece } else { rest.append(piece) }
+    }
+
+    mutating func removeAll() { self = OutputQueue() }
+
+    /// Sends as much as the socket takes; negative where it takes no more for ever.
+    mutating func send(to descriptor: Int32) -> Int64 {
+        while first.count > 0 {
+            if rest.count > 0 { join() }
+            let count = pushsim_send_from(descriptor, first, sent, first.count)
+            if count < 0 { return SystemError("send", count).code == SystemError.wouldBlock ? 0 : count }
+            sent += Int(count)
+            if sent < first.count { return 0 }
+            sent = 0
+            first = rest.count == 0 ? [] : rest.removeFirst()
+        }
+        return 0
+    }
+
+    /// Small pieces go out as one; what is large is not copied for that.
+    private mutating func join() {
+        let size = count
+        guard size <= Self.joinLimit else { return }
+        var joined: [UInt8] = []
+        joined.reserveCapacity(size)
+        joined += first[sent...]
+        for piece in rest { joined += piece }
+        self = OutputQueue()
+        first = joined
+    }
+}
