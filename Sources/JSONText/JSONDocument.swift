@@ -55,6 +55,28 @@ package final class JSONDocument: Sendable {
 
     package var root: JSONValue { JSONValue(document: self, index: 0) }
 
+    /// The member of that name of an object that is all the text; of several, the last.
+    package func member(_ name: StaticString) -> JSONValue? {
+        let found = find(name, in: 0)
+        return found < 0 ? nil : JSONValue(document: self, index: found)
+    }
+
+    fileprivate func stringBytes(_ index: Int) -> [UInt8]? {
+        let node = nodes + index
+        if node.pointee.kind != .string { return nil }
+        if node.pointee.isEscaped { return JSONString.decode(JSONValue(document: self, index: index).source) }
+        return bytes.withUnsafeBytes { Self.plain($0, Int(node.pointee.offset), Int(node.pointee.length)) }
+    }
+
+    /// What stands between the quotes; a bare key of JSON5 has none.
+    private static func plain(_ text: UnsafeRawBufferPointer, _ offset: Int, _ length: Int) -> [UInt8] {
+        guard let base = text.baseAddress else { return [] }
+        let first = text[offset]
+        let quotes = first == 34 || first == 39 ? 1 : 0
+        // Of raw memory an array is made fastest where nothing is optimised.
+        return Array(UnsafeRawBufferPointer(start: base + offset + quotes, count: length - quotes * 2))
+    }
+
     /// Where the value of a member stands, of several members of that name the last; negative where there is none.
     func find(_ name: StaticString, in object: Int) -> Int {
         if nodes[object].kind != .object { return -1 }
@@ -166,23 +188,7 @@ package struct JSONValue: Sendable {
 
     /// The decoded bytes of a string. A lone surrogate escape becomes the three bytes that CESU-8 would have for it,
     /// so that two different texts never compare as equal.
-    package var stringBytes: [UInt8]? {
-        let node = document.nodes + index
-        guard node.pointee.kind == .string else { return nil }
-        if node.pointee.isEscaped { return JSONString.decode(source) }
-        return document.bytes.withUnsafeBytes { text in
-            Self.plain(text, Int(node.pointee.offset), Int(node.pointee.length))
-        }
-    }
-
-    /// What stands between the quotes; a bare key of JSON5 has none.
-    private static func plain(_ text: UnsafeRawBufferPointer, _ offset: Int, _ length: Int) -> [UInt8] {
-        guard let base = text.baseAddress else { return [] }
-        let first = text[offset]
-        let quotes = first == 34 || first == 39 ? 1 : 0
-        // Of raw memory an array is made fastest where nothing is optimised.
-        return Array(UnsafeRawBufferPointer(start: base + offset + quotes, count: length - quotes * 2))
-    }
+    package var stringBytes: [UInt8]? { document.stringBytes(index) }
 
     package var string: String? { stringBytes.map(Self.text) }
 

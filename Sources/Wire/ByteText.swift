@@ -73,9 +73,14 @@ extension [UInt8] {
     package func between(_ before: StaticString, _ behind: StaticString) -> [UInt8] {
         let (start, end) = (before.utf8CodeUnitCount, before.utf8CodeUnitCount + count)
         var out = [UInt8](zeros: end + behind.utf8CodeUnitCount)
-        memcpy(&out, before.utf8Start, start)
-        pushsim_copy_to(&out, start, self, count)
-        pushsim_copy_to(&out, end, behind.utf8Start, behind.utf8CodeUnitCount)
+        out.withUnsafeMutableBytes { out in
+            guard let target = out.baseAddress else { return }
+            memcpy(target, before.utf8Start, start)
+            withUnsafeBytes { own in
+                if let source = own.baseAddress { memcpy(target + start, source, own.count) }
+            }
+            memcpy(target + end, behind.utf8Start, behind.utf8CodeUnitCount)
+        }
         return out
     }
 

@@ -25,7 +25,7 @@ struct OutputQueue {
     mutating func send(to descriptor: Int32) -> Int64 {
         while first.count > 0 {
             if rest.count > 0 { join() }
-            let count = pushsim_send_from(descriptor, first, sent, first.count)
+            let count = Self.send(first, sent, descriptor)
             if count < 0 { return SystemError("send", count).code == SystemError.wouldBlock ? 0 : count }
             sent += Int(count)
             if sent < first.count { return 0 }
@@ -33,6 +33,13 @@ struct OutputQueue {
             first = rest.count == 0 ? [] : rest.removeFirst()
         }
         return 0
+    }
+
+    private static func send(_ piece: borrowing [UInt8], _ start: Int, _ descriptor: Int32) -> Int64 {
+        piece.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return 0 }
+            return pushsim_send(descriptor, base + start, bytes.count - start)
+        }
     }
 
     /// Small pieces go out as one; what is large is not copied for that.

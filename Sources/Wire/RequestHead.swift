@@ -86,12 +86,13 @@ package final class RequestHead: Sendable {
 
     /// Whether the very bytes of this head, and the empty line that ends one, stand there.
     func stands(at start: UnsafeRawPointer, _ count: Int) -> Bool {
-        let size = bytes.count
-        return count >= size + 2 && memcmp(start, bytes, size) == 0
-            && pushsim_equal_at(start, size, Self.emptyLine.utf8Start, 2) == 1
+        bytes.withUnsafeBytes { own in
+            let size = own.count
+            guard count >= size + 2, let first = own.baseAddress, memcmp(start, first, size) == 0 else { return false }
+            let end = (start + size).assumingMemoryBound(to: UInt8.self)
+            return end[0] == Byte.carriageReturn && end[1] == Byte.lineFeed
+        }
     }
-
-    private static let emptyLine: StaticString = "\r\n"
 
     package func slice(_ span: Span) -> [UInt8] { Self.slice(bytes, span) }
 
@@ -106,14 +107,24 @@ package final class RequestHead: Sendable {
     package func text(_ span: Span) -> String { String(decoding: bytes[span.range], as: UTF8.self) }
 
     package func equals(_ span: Span, _ text: StaticString) -> Bool {
-        span.count == text.utf8CodeUnitCount
-            && pushsim_equal_at(bytes, Int(span.start), text.utf8Start, span.count) == 1
+        let length = text.utf8CodeUnitCount
+        if span.count != length { return false }
+        return bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return memcmp(start + Int(span.start), text.utf8Start, length) == 0
+        }
     }
 
     package func equals(_ span: Span, _ text: [UInt8]) -> Bool { span.count == text.count && begins(span, text) }
 
     package func begins(_ span: Span, _ text: [UInt8]) -> Bool {
-        span.count >= text.count && pushsim_equal_at(bytes, Int(span.start), text, text.count) == 1
+        if span.count < text.count { return false }
+        return bytes.withUnsafeBytes { bytes in
+            text.withUnsafeBytes { text in
+                guard let start = bytes.baseAddress, let wanted = text.baseAddress else { return true }
+                return memcmp(start + Int(span.start), wanted, text.count) == 0
+            }
+        }
     }
 
     /// Whether there is a field of that name.

@@ -16,7 +16,9 @@ package struct Response: Sendable {
     }
 
     /// Whether the status allows a body (RFC 9110 section 6.4.1).
-    package var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
+    package var mayHaveBody: Bool { Self.mayHaveBody(status) }
+
+    private static func mayHaveBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }
 
     /// The status line with its CR LF.
     package var startLine: [UInt8] { Self.statusLine(status, reason) }
@@ -27,57 +29,63 @@ package struct Response: Sendable {
     ///   - isOpen: the body ends with the connection, so that it has no length.
     package func bytes(isHead: Bool = false, isOpen: Bool = false) -> [UInt8] {
         let line = Self.statusLine(status, reason)
-        let hasNoBody = !mayHaveBody
-        let digits = hasNoBody || isOpen ? 0 : Self.digitCount(body.count)
-        let size = line.count + 2 + (digits > 0 ? digits + 18 : 0) + Self.size(fields, fields.count)
-        let sentBody = hasNoBody || isHead ? 0 : body.count
-        var out = [UInt8](zeros: size + sentBody)
-        write(line, digits, hasBody: sentBody > 0, &out)
-        return out
+        let length = body.count
+        let hasBody = Self.mayHaveBody(status)
+        let digits = hasBody && !isOpen ? Self.digitCount(length) : 0
+        let sent = hasBody && !isHead ? length : 0
+        let size = line.count + 2 + (digits > 0 ? digits + 18 : 0)
+        return fields.withUnsafeBufferPointer { fields in
+            var out = [UInt8](zeros: size + sent + Self.size(fields))
+            out.withUnsafeMutableBufferPointer { out in
+                guard let target = out.baseAddress else { return }
+                var next = Self.write(line, target)
+                next = Self.write(fields, next)
+                next = Self.writeLength(length, digits, next)
+                if sent > 0 { _ = Self.write(body, next) }
+            }
+            return out
+        }
     }
 
-    /// Over the memory itself, which is fast in debug builds too.
-    private static func size(_ fields: UnsafePointer<HeaderField>, _ count: Int) -> Int {
+    private static func size(_ fields: UnsafeBufferPointer<HeaderField>) -> Int {
+        guard let start = fields.baseAddress else { return 0 }
         var size = 0
         var index = 0
-        while index < count {
-            size += fields[index].name.count + fields[index].value.count + 4
+        while index < fields.count {
+            size += start[index].name.count + start[index].value.count + 4
             index += 1
         }
         return size
     }
 
     private static func write(
-        _ fields: UnsafePointer<HeaderField>, _ count: Int, _ target: UnsafeMutablePointer<UInt8>
+        _ fields: UnsafeBufferPointer<HeaderField>, _ target: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
+        guard let start = fields.baseAddress else { return target }
         var next = target
         var index = 0
-        while index < count {
-            next = write(fields[index].name, ": ", next)
-            next = write(fields[index].value, "\r\n", next)
+        while index < fields.count {
+            next = write(start[index].name, next)
+            (next[0], next[1]) = (Byte.colon, Byte.space)
+            next = write(start[index].value, next + 2)
+            (next[0], next[1]) = (Byte.carriageReturn, Byte.lineFeed)
+            next += 2
             index += 1
         }
         return next
     }
 
-    /// Writes the bytes and two more.
-    private static func write(
-        _ bytes: borrowing [UInt8], _ behind: StaticString, _ target: UnsafeMutablePointer<UInt8>
-    ) -> UnsafeMutablePointer<UInt8> {
-        bytes.withUnsafeBufferPointer { bytes in
-            pushsim_write_with(target, bytes.baseAddress, bytes.count, behind.utf8Start)
-        }
-    }
-
+    /// The Content-Length and the empty line.
     /// - Parameter digits: of the Content-Length; 0 where there is none.
-    private func write(_ line: [UInt8], _ digits: Int, hasBody: Bool, _ target: UnsafeMutablePointer<UInt8>) {
-        memcpy(target, line, line.count)
-        var next = Self.write(fields, fields.count, target + line.count)
+    private static func writeLength(
+        _ length: Int, _ digits: Int, _ target: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        var next = target
         if digits > 0 {
             let name: StaticString = "Content-Length: "
             memcpy(next, name.utf8Start, name.utf8CodeUnitCount)
             next += name.utf8CodeUnitCount
-            var rest = body.count
+            var rest = length
             var index = digits
             while index > 0 {
                 index -= 1
@@ -89,7 +97,16 @@ package struct Response: Sendable {
             next += 2
         }
         (next[0], next[1]) = (Byte.carriageReturn, Byte.lineFeed)
-        if hasBody { memcpy(next + 2, body, body.count) }
+        return next + 2
+    }
+
+    private static func write(
+        _ bytes: borrowing [UInt8], _ target: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        bytes.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(target, start, bytes.count) }
+            return target + bytes.count
+        }
     }
 
     private static func digitCount(_ number: Int) -> Int {

@@ -220,8 +220,7 @@ final class NTMState: BackendState {
     private static let traceName = Array<UInt8>("Trace-Id")
 
     /// The headers that every answer of NTM carries.
-    private func finish(_ response: Response, _ call: Call, _ world: inout World) -> Answer {
-        var response = response
+    private func finish(_ response: consuming Response, _ call: Call, _ world: inout World) -> Answer {
         response.fields.reserveCapacity(response.fields.count + 6)
         let trace: [UInt8]
         if let own = call.head[.traceID], own.count > 0 {

@@ -74,7 +74,7 @@ struct RequestFields {
         switch form {
         case .empty: return .absent
         case .json(let document):
-            guard let value = document.root[name] else { return .absent }
+            guard let value = document.member(name) else { return .absent }
             if let text = value.stringBytes { return .text(text) }
             return value.isNull ? .absent : .other
         case .form(let pairs): return pairs.last { $0.name.isSame(as: name) }.map { .text($0.value) } ?? .absent

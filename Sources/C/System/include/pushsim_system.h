@@ -5,11 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-// Whether length bytes from offset on are those of other. The caller has seen to it that so many are there.
-static inline int pushsim_equal_at(const void *bytes, size_t offset, const void *other, size_t length) {
-  return memcmp((const char *)bytes + offset, other, length) == 0;
-}
-
 // Whether so many bytes, upper case letters read as lower case ones, are those of other: letters and dashes.
 static inline int pushsim_equal_in_lower_case(const uint8_t *bytes, const uint8_t *other, size_t length) {
   for (size_t index = 0; index < length; index++) {
@@ -23,21 +18,6 @@ static inline size_t pushsim_run_end(
     const uint8_t *bytes, size_t start, size_t end, const uint8_t *table, uint8_t mark) {
   while (start < end && (table[bytes[start]] & mark) != 0) start++;
   return start;
-}
-
-// Copies so many bytes to an offset. The caller has seen to it that there is room.
-static inline void pushsim_copy_to(void *target, size_t offset, const void *bytes, size_t length) {
-  memcpy((char *)target + offset, bytes, length);
-}
-
-// Writes so many bytes, and two more behind them, and answers where that ends. The caller has seen to it that there is
-// room.
-static inline uint8_t *pushsim_write_with(
-    uint8_t *target, const uint8_t *bytes, size_t length, const uint8_t *behind) {
-  if (length > 0) memcpy(target, bytes, length);
-  target += length;
-  memcpy(target, behind, 2);
-  return target + 2;
 }
 
 // 1 where a file, its links followed, lies within a folder.
@@ -68,10 +48,6 @@ int pushsim_connect(const char *host, uint16_t port);
 int pushsim_connect_result(int fd);
 int64_t pushsim_receive(int fd, void *buffer, size_t size);
 int64_t pushsim_send(int fd, const void *buffer, size_t size);
-// The bytes from `start` up to `end`.
-static inline int64_t pushsim_send_from(int fd, const void *buffer, size_t start, size_t end) {
-  return pushsim_send(fd, (const char *)buffer + start, end - start);
-}
 int pushsim_unread(int fd);
 int pushsim_shutdown_write(int fd);
 int pushsim_close(int fd);
