@@ -161,10 +161,7 @@ struct JSONScanner {
 
     private mutating func append(_ kind: JSONDocument.Kind, from start: Int, isEscaped: Bool = false) {
         guard around <= levels else { return }
-        tape.append(
-            JSONDocument.Node(
-                kind: kind, isEscaped: isEscaped, offset: UInt32(start), length: UInt32(index - start),
-                next: UInt32(tape.count + 1)))
+        tape.append(kind, start, index, isEscaped)
     }
 
     private mutating func word(_ text: StaticString, _ kind: JSONDocument.Kind) throws(Mistake) {

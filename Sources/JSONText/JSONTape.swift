@@ -10,10 +10,17 @@ struct JSONTape {
         self.room = room
     }
 
-    mutating func append(_ node: JSONDocument.Node) {
+    /// - Parameters:
+    ///   - start: the offset of its first octet. The text is smaller than 4 GiB.
+    ///   - end: the offset behind its last.
+    mutating func append(_ kind: JSONDocument.Kind, _ start: Int, _ end: Int, _ isEscaped: Bool) {
         if count == room { grow() }
-        (nodes + count).initialize(to: node)
+        let node = nodes + count
         count += 1
+        node.initialize(
+            to: JSONDocument.Node(
+                kind: kind, isEscaped: isEscaped, offset: UInt32(truncatingIfNeeded: start),
+                length: UInt32(truncatingIfNeeded: end &- start), next: UInt32(truncatingIfNeeded: count)))
     }
 
     private mutating func grow() {

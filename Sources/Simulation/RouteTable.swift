@@ -8,25 +8,32 @@ package struct RouteDescription: Hashable, Sendable {
     /// Segments between slashes; `{x}` is one segment, `{x...}` the rest of the path.
     package let pattern: String
     package let about: String
-    fileprivate let methodBytes: [UInt8]
-    /// The path up to its first placeholder.
-    fileprivate let prefix: [UInt8]
-    /// What follows the prefix, segment by segment.
-    fileprivate let rest: [Segment]
-
-    fileprivate enum Segment: Hashable, Sendable {
-        case literal([UInt8])
-        case one
-        case rest
-    }
 
     package init(_ name: String, _ method: String, _ pattern: String, _ about: String) {
         self.name = name
         self.method = method
         self.pattern = pattern
         self.about = about
-        methodBytes = Array(method.utf8)
-        let bytes = Array(pattern.utf8)
+    }
+}
+
+/// What requests are compared with. A class, since a table is gone through at every call.
+private final class RouteForm: Sendable {
+    let method: [UInt8]
+    /// The path up to its first placeholder.
+    let prefix: [UInt8]
+    /// What follows the prefix, segment by segment.
+    let rest: [Segment]
+
+    enum Segment: Hashable, Sendable {
+        case literal([UInt8])
+        case one
+        case rest
+    }
+
+    init(_ route: RouteDescription) {
+        method = Array(route.method.utf8)
+        let bytes = Array(route.pattern.utf8)
         let start = bytes.firstIndex(of: 123) ?? bytes.count
         prefix = Array(bytes[..<start])
         rest =
@@ -52,8 +59,12 @@ package enum RouteMatch: Sendable {
 /// The routes of a backend. Paths compare segment by segment on their raw bytes: `%2F` is never a slash.
 package struct RouteTable: Sendable {
     package let routes: [RouteDescription]
+    private let forms: [RouteForm]
 
-    package init(_ routes: [RouteDescription]) { self.routes = routes }
+    package init(_ routes: [RouteDescription]) {
+        self.routes = routes
+        forms = routes.map(RouteForm.init)
+    }
 
     /// The route, or nil where the path leads nowhere.
     package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {
@@ -84,9 +95,10 @@ package struct RouteTable: Sendable {
     ) -> RouteMatch? {
         var allowed: [String] = []
         var index = 0
-        while index < routes.count {
-            if let taken = Self.take(routes[index], bytes, path) {
-                if Self.holds(routes[index].methodBytes, methodBytes, method) { return .route(index, taken) }
+        while index < forms.count {
+            let form = forms[index]
+            if let taken = Self.take(form, bytes, path) {
+                if Self.holds(form.method, methodBytes, method) { return .route(index, taken) }
                 if !allowed.contains(routes[index].method) { allowed.append(routes[index].method) }
             }
             index += 1
@@ -96,8 +108,11 @@ package struct RouteTable: Sendable {
     }
 
     /// Whether these very bytes stand there.
-    private static func holds(_ text: [UInt8], _ bytes: [UInt8], _ span: RequestHead.Span) -> Bool {
-        span.count == text.count && begins(text, bytes, span)
+    private static func holds(
+        _ text: borrowing [UInt8], _ bytes: borrowing [UInt8], _ span: RequestHead.Span
+    ) -> Bool {
+        if span.count != text.count { return false }
+        return begins(text, bytes, span)
     }
 
     private static func begins(_ text: borrowing [UInt8], _ bytes: borrowing [UInt8], _ span: RequestHead.Span) -> Bool
@@ -112,10 +127,10 @@ package struct RouteTable: Sendable {
     }
 
     private static func take(
-        _ route: RouteDescription, _ bytes: [UInt8], _ path: RequestHead.Span
+        _ route: RouteForm, _ bytes: [UInt8], _ path: RequestHead.Span
     ) -> [ArraySlice<UInt8>]? {
         guard begins(route.prefix, bytes, path) else { return nil }
-        if route.rest.isEmpty { return path.count == route.prefix.count ? [] : nil }
+        if route.rest.count == 0 { return path.count == route.prefix.count ? [] : nil }
         let end = Int(path.end)
         var taken: [ArraySlice<UInt8>] = []
         var position = Int(path.start) + route.prefix.count

@@ -33,16 +33,17 @@ extension [HeaderField] {
     }
 
     /// Whether there is a field of that name.
-    package func has(_ name: [UInt8]) -> Bool { Self.has(self, count, name) }
-
-    /// Over the memory itself, which is fast in debug builds too.
-    private static func has(_ fields: UnsafePointer<HeaderField>, _ count: Int, _ name: [UInt8]) -> Bool {
-        var index = 0
-        while index < count {
-            if fields[index].name.count == name.count, fields[index].isNamed(name) { return true }
-            index += 1
+    package func has(_ name: [UInt8]) -> Bool {
+        let length = name.count
+        return withUnsafeBufferPointer { fields in
+            guard let start = fields.baseAddress else { return false }
+            var index = 0
+            while index < fields.count {
+                if start[index].name.count == length, start[index].isNamed(name) { return true }
+                index += 1
+            }
+            return false
         }
-        return false
     }
 }
 
