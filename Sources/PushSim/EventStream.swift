@@ -58,7 +58,7 @@ final class EventStream: Sendable {
 
     /// The client may have left before there was anything to keep.
     private func keep(_ change: (inout State) -> Void) {
-        let isOver = state.withLock { state in
+        let isOver = state.withLock(of: self) { state in
             change(&state)
             return state.isOver
         }
@@ -69,9 +69,9 @@ final class EventStream: Sendable {
     private func pumpSoon() {
         scope.home.execute { [self] in
             guard let question else { return }
-            let last = state.withLock { $0.lastDelivery }
+            let last = state.withLock(of: self) { $0.lastDelivery }
             for delivery in scope.run({ $0.inboxes.deliveries(question.key, after: last).deliveries }) {
-                state.withLock { $0.lastDelivery = delivery.id }
+                state.withLock(of: self) { $0.lastDelivery = delivery.id }
                 send("delivery", delivery.name, delivery.json)
             }
         }
@@ -85,7 +85,7 @@ final class EventStream: Sendable {
     }
 
     func ended() {
-        let old = state.withLock { state in
+        let old = state.withLock(of: self) { state in
             state.isOver = true
             defer { (state.watcher, state.listener) = (nil, nil) }
             return state

@@ -21,7 +21,8 @@ public struct SunbirdControl: Sendable {
     ///   - payload: in the form that `sunbird.payload` names.
     ///   - repeats: whole minutes such as `15m`, at once and then again, or five fields such as `0 8 * * 1-5`, from the
     ///     next time that they name; until the notification expires.
-    ///   - timeZone: of the five fields: an offset such as `+05:30`; nil is UTC.
+    ///   - timeZone: of the five fields: a name such as `Asia/Kolkata`, which the system's zoneinfo must have, or an offset such as
+    ///     `+05:30`; nil is UTC.
     /// - Throws: `PushSimError` that names the mistake.
     @discardableResult
     public func broadcast(

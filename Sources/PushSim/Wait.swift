@@ -11,11 +11,11 @@ final class Wait: Sendable {
 
     private let state = Mutex(State())
 
-    var isOver: Bool { state.withLock { $0.isOver } }
+    var isOver: Bool { state.withLock(of: self) { $0.isOver } }
 
     /// - Parameter ended: called once; at once where the wait has been ended already.
     func begin(on loop: EventLoop, _ nanoseconds: Int64, ended: @escaping @Sendable () -> Void) {
-        let isOver = state.withLock { state in
+        let isOver = state.withLock(of: self) { state in
             if !state.isOver { state.ended = ended }
             return state.isOver
         }
@@ -26,7 +26,7 @@ final class Wait: Sendable {
     }
 
     func end() {
-        let ended = state.withLock { state in
+        let ended = state.withLock(of: self) { state in
             defer { (state.ended, state.isOver) = (nil, true) }
             return state.ended
         }

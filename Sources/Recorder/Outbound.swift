@@ -91,7 +91,7 @@ final class Outbound: @unchecked Sendable {
 
     /// Runs `job` on the thread, soon.
     func submit(_ job: @escaping Job) {
-        inbox.withLock { inbox in
+        inbox.withLock(of: self) { inbox in
             // Woken under the lock, so that the thread cannot have ended in between.
             if inbox.isStopping { return }
             inbox.jobs.append(job)
@@ -103,13 +103,13 @@ final class Outbound: @unchecked Sendable {
     func stop(_ done: @escaping @Sendable () -> Void) {
         submit { outbound in
             outbound.stopped.append(done)
-            outbound.inbox.withLock { $0.isStopping = true }
+            outbound.inbox.withLock(of: outbound) { $0.isStopping = true }
         }
     }
 
     private func run() {
         while true {
-            let (jobs, isStopping) = inbox.withLock { inbox in
+            let (jobs, isStopping) = inbox.withLock(of: self) { inbox in
                 defer { inbox.jobs = [] }
                 return (inbox.jobs, inbox.isStopping)
             }

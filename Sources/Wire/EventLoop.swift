@@ -88,18 +88,9 @@ package final class EventLoop: @unchecked Sendable {
 
     func assertOnLoop() { assert(isCurrent) }
 
-    private func withInbox<Result>(_ body: (inout Inbox) -> sending Result) -> sending Result {
-        let address = Unmanaged.passUnretained(self).toOpaque()
-        return inbox.withLock { inbox in
-            pushsim_lock_taken(address)
-            defer { pushsim_lock_released(address) }
-            return body(&inbox)
-        }
-    }
-
     /// Runs `job` on the loop, soon. Jobs of one caller run in order.
     package func submit(_ job: @escaping Job) {
-        let mustWake = withInbox { inbox in
+        let mustWake = inbox.withLock(of: self) { inbox in
             inbox.jobs.append(job)
             if inbox.isAwake { return false }
             inbox.isAwake = true
@@ -135,7 +126,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     package func stop() {
-        withInbox { $0.isStopping = true }
+        inbox.withLock(of: self) { $0.isStopping = true }
         submit {}
     }
 
@@ -189,7 +180,7 @@ package final class EventLoop: @unchecked Sendable {
             deferred.removeAll(keepingCapacity: true)
             for job in jobs { job() }
         }
-        let (jobs, isStopping) = withInbox { inbox in
+        let (jobs, isStopping) = inbox.withLock(of: self) { inbox in
             defer {
                 inbox.jobs = []
                 inbox.isAwake = false

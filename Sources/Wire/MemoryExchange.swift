@@ -53,16 +53,16 @@ package final class MemoryExchange: ExchangeSink, Sendable {
             let step = script.steps[next]
             next += 1
             switch step {
-            case .bytes(let bytes): state.withLock { $0.bytes += bytes }
+            case .bytes(let bytes): state.withLock(of: self) { $0.bytes += bytes }
             case .pace: continue
             case .wait(let nanoseconds):
                 guard let clock = exchange.clock else { continue }
                 let rest = next
                 let wait = clock.wait(nanoseconds) {
-                    self.state.withLock { $0.wait = nil }
+                    self.state.withLock(of: self) { $0.wait = nil }
                     self.proceed(script, rest, exchange, isDue: true)
                 }
-                state.withLock { $0.wait = wait }
+                state.withLock(of: self) { $0.wait = wait }
                 if isDue { clock.settled() }
                 return
             }
@@ -77,13 +77,13 @@ package final class MemoryExchange: ExchangeSink, Sendable {
     func conclude(_ end: WireScript.End, of exchange: Exchange) {}
 
     func abort(_ exchange: Exchange) {
-        let wait = state.withLock { $0.wait }
+        let wait = state.withLock(of: self) { $0.wait }
         if let wait { exchange.clock?.cancel(wait) }
         conclude(.rst, exchange, cancelled: true)
     }
 
     private func conclude(_ end: WireScript.End, _ exchange: Exchange, cancelled: Bool) {
-        let bytes: [UInt8]? = state.withLock { state in
+        let bytes: [UInt8]? = state.withLock(of: self) { state in
             if state.isDone { return nil }
             state.isDone = true
             return state.bytes

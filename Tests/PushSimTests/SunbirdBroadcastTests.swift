@@ -1,3 +1,4 @@
+import PushSimSimulation
 import PushSimTestSupport
 import PushSimTesting
 import PushSimWire
@@ -149,7 +150,29 @@ struct SunbirdBroadcastTests {
         let answer = try await sim.broadcast(greeting, #","repeat":"\#(text)""#)
         #expect(answer.status == 400 && answer.json["error"]?["path"]?.string == "$.repeat")
         #expect(try await sim.broadcast(greeting, #","timeZone":"UTC""#).status == 400)
-        #expect(try await sim.broadcast(greeting, #","repeat":"* * * * *","timeZone":"Asia/Kolkata""#).status == 400)
+    }
+
+    @Test(
+        "A time zone is one that zoneinfo has, an offset or UTC",
+        arguments: ["Asia/Nowhere", "../UTC", "/UTC", "", "+5:30", "Europe", "+15:00"])
+    func noTimeZone(_ text: String) async throws {
+        let answer = try await sim.broadcast(greeting, #","repeat":"* * * * *","timeZone":"\#(text)""#)
+        #expect(answer.status == 400 && answer.json["error"]?["path"]?.string == "$.timeZone")
+    }
+
+    @Test(
+        "A named time zone's clocks decide, and a snapshot keeps the name",
+        .enabled(if: (try? ZoneInfo(named: "Asia/Kolkata")) != nil, "zoneinfo is not here: install tzdata"))
+    func namedTimeZone() async throws {
+        _ = try await sim.add("tn", "a")
+        let long = greeting.replacing("\"expiry\":60", with: "\"expiry\":100000")
+        let made = try await sim.broadcast(long, #","repeat":"0 8 * * 1-5","timeZone":"Asia/Kolkata""#)
+        #expect(made.json["next"]?.string == "2026-01-01T02:30:00Z")
+        let state = try await sim.fcm("GET", "/__pushsim/state")
+        #expect(state.json["sunbird"]?["broadcasts"]?.elements?.first?["timeZone"]?.string == "Asia/Kolkata")
+        #expect(try await sim.fcm("PUT", "/__pushsim/state", state.json.description).status == 204)
+        await sim.advance(by: .seconds(86_400))
+        #expect(sim.got("a").count == 1)
     }
 
     @Test(

@@ -45,11 +45,7 @@ final class Broadcast {
             return nil
         }
         if let cron = Cron(text) {
-            guard let offset = offset(timeZone ?? "UTC") else {
-                throw ControlError(
-                    "\"\(timeZone ?? "")\" is no offset such as \"+05:30\", nor UTC", path: "$.timeZone")
-            }
-            return (text, timeZone, .cron(cron, offset: offset))
+            return (text, timeZone, .cron(cron, try zone(timeZone ?? "UTC")))
         }
         guard let span = TimeText.duration(text), span >= 60_000_000_000, span % 60_000_000_000 == 0 else {
             throw ControlError(
@@ -58,6 +54,17 @@ final class Broadcast {
         }
         if timeZone != nil { throw ControlError("needs a \"repeat\" of five fields", path: "$.timeZone") }
         return (text, nil, .every(span))
+    }
+
+    private static func zone(_ text: String) throws(ControlError) -> ZoneInfo {
+        if let offset = offset(text) { return ZoneInfo(offset: offset) }
+        do throws(ZoneInfo.Failure) {
+            return try ZoneInfo(named: text)
+        } catch {
+            throw ControlError(
+                "\(error.message); it is a name such as Asia/Kolkata, an offset such as +05:30, or UTC",
+                path: "$.timeZone")
+        }
     }
 
     /// Seconds ahead of UTC.

@@ -5,8 +5,8 @@ import PushSimWire
 enum Repetition: Sendable {
     /// At once, then every so many nanoseconds.
     case every(Int64)
-    /// At the minutes that five fields name, `offset` seconds ahead of UTC.
-    case cron(Cron, offset: Int64)
+    /// At the minutes that five fields name, by the clocks of a time zone.
+    case cron(Cron, ZoneInfo)
 
     /// The next run of one that was due at some time and runs now, maybe late: the grid of minutes stays.
     func next(due: Int64, now: Int64) -> Int64? {
@@ -20,10 +20,34 @@ enum Repetition: Sendable {
         case .every(let span):
             let (next, isTooLarge) = time.addingReportingOverflow(span)
             return isTooLarge ? nil : next
-        case .cron(let cron, let offset):
-            let local = time.floorDivided(by: 1_000_000_000) + offset
-            return cron.next(after: local).map { ($0 - offset) * 1_000_000_000 }
+        case .cron(let cron, let zone):
+            return Self.next(cron, zone, after: time.floorDivided(by: 1_000_000_000)).map { $0 * 1_000_000_000 }
         }
+    }
+
+    /// What the clocks leap over happens when they leap, and what they show twice the first time; fields that name every
+    /// hour just go by what the clocks show. In seconds since 1970.
+    private static func next(_ cron: Cron, _ zone: ZoneInfo, after time: Int64) -> Int64? {
+        if cron.isOfEveryHour { return nextShown(cron, zone, after: time) }
+        var local = cron.next(after: time + zone.offset(at: time))
+        while let found = local {
+            let instant = zone.instant(ofLocal: found)
+            if instant > time { return instant }
+            local = cron.next(after: found)
+        }
+        return nil
+    }
+
+    private static func nextShown(_ cron: Cron, _ zone: ZoneInfo, after time: Int64) -> Int64? {
+        var (from, offset) = (time, zone.offset(at: time))
+        var shown = from + offset
+        while let local = cron.next(after: shown) {
+            guard let change = zone.change(after: from), change <= local - offset else { return local - offset }
+            // From there on the clocks show something else, and that may be named itself.
+            (from, offset) = (change, zone.offset(at: change))
+            shown = change + offset - 1
+        }
+        return nil
     }
 }
 
@@ -37,6 +61,8 @@ struct Cron: Sendable {
     private let months: Set<Int>
     private let weekdays: Set<Int>
     private let isEitherDay: Bool
+
+    var isOfEveryHour: Bool { hours.count == 24 }
 
     init?(_ text: String) {
         let fields = text.utf8.split(separator: 32).map(Array.init)
