@@ -36,7 +36,8 @@ struct SunbirdSendingTests {
             (#"{"topic":"tn","data":{"gcm.x":"x"}}"#, 400, "message.data"),
             (#"{"topic":"tn","data":{"google":"x"}}"#, 400, "message.data"),
             (#"{"topic":"tn","token":"a"}"#, 400, "message"), ("{}", 400, "message"),
-            (#"{"condition":"'a' in topics"}"#, 400, "message.condition"),
+            (#"{"condition":"a in topics"}"#, 400, "message.condition"),
+            (#"{"condition":"'a' in topics","topic":"a"}"#, 400, "message"),
             (#"{"token":"not a token"}"#, 400, "message.token"), (#"{"token":"unknown"}"#, 404, nil),
             (#"{"topic":"a b"}"#, 400, "message.topic"), ("7", 400, "message"),
         ])

@@ -7,6 +7,7 @@ struct FCMMessage: Sendable {
     enum Target: Sendable {
         case token([UInt8])
         case topic([UInt8])
+        case condition(TopicCondition)
     }
 
     enum Carriage: Sendable {
@@ -139,15 +140,27 @@ enum FCMReader {
     }
 
     /// Of FCM v1: token, topic or condition, and only members that it has.
-    static func target(_ message: JSONValue) throws(GoogleError) -> (name: [UInt8], isTopic: Bool) {
+    /// - Parameter isStrict: whether names of topics must be as FCM has them.
+    static func target(_ message: JSONValue, isStrict: Bool) throws(GoogleError) -> FCMMessage.Target {
         for member in message.members where !known.contains(member.name) { throw unknown(member.name, "message") }
         let given = (member(message, "token"), member(message, "topic"), member(message, "condition"))
         switch given {
-        case (let token?, nil, nil): return (try text(token, "message.token"), false)
-        case (nil, let topic?, nil): return (try text(topic, "message.topic"), true)
-        case (nil, nil, _?):
-            throw .invalid("message.condition", "Conditions are not known here: send to a token or a topic.")
+        case (let token?, nil, nil): return .token(try text(token, "message.token"))
+        case (nil, let topic?, nil): return .topic(try text(topic, "message.topic"))
+        case (nil, nil, let condition?):
+            return .condition(try self.condition(condition, "message.condition", isStrict: isStrict))
         default: throw .invalid("message", "Exactly one of token, topic and condition must be given.")
+        }
+    }
+
+    static func condition(
+        _ value: JSONValue, _ path: String, isStrict: Bool
+    ) throws(GoogleError) -> TopicCondition {
+        let text = try text(value, path)
+        do throws(TopicCondition.Mistake) {
+            return try TopicCondition(text, isStrict: isStrict)
+        } catch {
+            throw .invalid(path, "Invalid condition expression provided: \(error.message).")
         }
     }
 

@@ -31,8 +31,8 @@ extension SunbirdState {
     }
 
     private func read(_ given: JSONValue) throws(GoogleError) -> FCMMessage {
-        let (name, isTopic) = try FCMReader.target(given)
-        let target: FCMMessage.Target = isTopic ? .topic(try topic(name, "message.topic")) : .token(name)
+        var target = try FCMReader.target(given, isStrict: options.isStrict)
+        if case .topic(let name) = target { target = .topic(try topic(name, "message.topic")) }
         let message = try raw(target, given, "message.")
         guard message.size <= message.limit else {
             throw .invalid("message", "The message has \(message.size) octets, and may have \(message.limit).")
@@ -55,6 +55,10 @@ extension SunbirdState {
     private func receivers(_ message: FCMMessage) throws(GoogleError) -> [FCMDevice] {
         switch message.target {
         case .topic(let topic): return receivers(of: topic)
+        case .condition(let condition):
+            return order.filter { device in
+                condition.holds { $0.isSame(as: options.defaultTopic) || device.isOn($0) }
+            }
         case .token(let token):
             guard DeviceToken.isWellFormed(token) else {
                 throw .invalid("message.token", "The registration token is not a valid FCM registration token")
@@ -84,8 +88,8 @@ extension SunbirdState {
         if options.isLegacyOver { return Self.text("DeprecatedApi", status: 404) }
         let root = try object(call)
         let isTrial = root["dry_run"]?.bool ?? false
-        if let to = root["to"]?.stringBytes, to.starts(with: TopicName.prefix) {
-            let message = try raw(.topic(try topic(to, "to")), root, "")
+        if let target = try legacyTopics(root) {
+            let message = try raw(target, root, "")
             if message.size > message.limit { return Self.json(["error": "MessageTooBig"]) }
             let id = nextMessageID(&world)
             if !isTrial { _ = dispatch(message, to: try receivers(message), id: id, sender: "legacy", &world) }
@@ -112,6 +116,13 @@ extension SunbirdState {
             "multicast_id": .number(multicast.text), "success": .int(tokens.count - failures),
             "failure": .int(failures), "canonical_ids": 0, "results": .array(results),
         ])
+    }
+
+    /// Of a message to a topic, or to those whom a condition names.
+    private func legacyTopics(_ root: JSONValue) throws(GoogleError) -> FCMMessage.Target? {
+        if let to = root["to"]?.stringBytes, to.starts(with: TopicName.prefix) { return .topic(try topic(to, "to")) }
+        guard root["to"] == nil, root["registration_ids"] == nil, let condition = root["condition"] else { return nil }
+        return .condition(try FCMReader.condition(condition, "condition", isStrict: options.isStrict))
     }
 
     private func legacyProblem(_ message: FCMMessage, _ token: [UInt8]) -> String? {

@@ -1,0 +1,77 @@
+import PushSimTestSupport
+import PushSimTesting
+import PushSimWire
+import Testing
+
+@Suite("Conditions on topics (sunbird.md, FCM v1 rules)", .pushSim(clock: sunbirdStart))
+struct SunbirdConditionTests {
+    let sim = PushSim.current
+
+    private func send(_ condition: String, _ more: String = "") async throws -> Response {
+        try await sim.fcm(
+            "POST", "/v1/projects/p/messages:send",
+            #"{"message":{"condition":"\#(condition)","data":{"k":"\#(condition)"}}\#(more)}"#)
+    }
+
+    /// Device `ab` is on the topics a and b, and so on; `n` is on none but the default one.
+    private func addDevices() async throws {
+        _ = try await sim.add("General", "n")
+        _ = try await sim.add("a", "a", "ab", "abc")
+        _ = try await sim.add("b", "b", "ab", "abc")
+        _ = try await sim.add("c", "c", "abc")
+    }
+
+    @Test(
+        "Who meets the condition gets the message: parentheses first, then from left to right",
+        arguments: [
+            ("'a' in topics", "a ab abc"), ("'a' in topics && 'b' in topics", "ab abc"),
+            ("'a' in topics || 'c' in topics", "a ab abc c"), ("!('a' in topics)", "n b c"),
+            ("'a' in topics && !('b' in topics)", "a"), ("!'a' in topics", "n b c"),
+            ("'a' in topics || 'b' in topics && 'c' in topics", "abc"),
+            ("'a' in topics || ('b' in topics && 'c' in topics)", "a ab abc"),
+            ("'General' in topics && 'c' in topics", "abc c"), ("('/topics/c' in topics)", "abc c"),
+            ("'none' in topics", ""), (" ( ( 'c'  in  topics ) ) ", "abc c"),
+        ])
+    func meets(_ condition: String, _ wanted: String) async throws {
+        try await addDevices()
+        let answer = try await send(condition)
+        #expect(answer.status == 200 && answer.json["name"]?.string?.hasPrefix("projects/p/messages/") == true)
+        let got = ["n", "a", "ab", "abc", "b", "c"].filter { !sim.inbox(of: $0).deliveries.isEmpty }
+        #expect(got.joined(separator: " ") == wanted)
+        // Sent by no topic, it comes from the sender.
+        for token in got { #expect(sim.inbox(of: token).deliveries.first?.dictionary?["from"]?.string == "p") }
+    }
+
+    @Test("A condition that is only tried out is sent to nobody; the legacy sending takes one too")
+    func otherRoutes() async throws {
+        try await addDevices()
+        #expect(try await send("'a' in topics", #","validate_only":true"#).status == 200)
+        #expect(sim.inbox(of: "a").deliveries.isEmpty)
+        let answer = try await sim.fcm("POST", "/fcm/send", #"{"condition":"'c' in topics","data":{"k":"v"}}"#)
+        #expect(answer.status == 200 && answer.json["message_id"] != nil)
+        #expect(sim.inbox(of: "c").deliveries.count == 1 && sim.inbox(of: "a").deliveries.isEmpty)
+        #expect(try await sim.fcm("POST", "/fcm/send", #"{"condition":"c","data":{}}"#).status == 400)
+    }
+
+    @Test(
+        "What is no condition, or names more than five topics, is refused with what is wrong, and sent to nobody",
+        arguments: [
+            ("", "a topic in single quotes is missing"), ("'a' in", "in topics"), ("'a' intopics", "in topics"),
+            ("'a in topics", "in topics"), ("'a' in topics &&", "a topic in single quotes is missing"),
+            ("'a' in topics & 'b' in topics", "something follows"), ("('a' in topics", "is not closed"),
+            ("'a' in topics)", "something follows"), ("'a,b' in topics", "a,b"), ("'a b' in topics", "a b"),
+            ("'' in topics", "is no name"), ("'a' in topics 'b' in topics", "something follows"),
+            ((1...6).map { "'t\($0)' in topics" }.joined(separator: " || "), "6 topics, and may name 5"),
+            (String(repeating: "(", count: 40) + "'a' in topics", "nested too deeply"),
+            (String(repeating: "!", count: 40) + "'a' in topics", "nested too deeply"),
+        ])
+    func isNone(_ condition: String, _ why: String) async throws {
+        try await addDevices()
+        let answer = try await send(condition)
+        #expect(answer.status == 400 && answer.errorStatus == "INVALID_ARGUMENT")
+        #expect(answer.json["error"]?["message"]?.string?.contains(why) == true)
+        let violations = answer.json["error"]?["details"]?.elements?.compactMap { $0["fieldViolations"]?.elements }
+        #expect(violations?.first?.first?["field"]?.string == "message.condition")
+        #expect(sim.inbox(of: "a").deliveries.isEmpty)
+    }
+}
