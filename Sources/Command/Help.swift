@@ -54,7 +54,9 @@ enum Help {
                 .init(name: "started-at", value: "MS", about: "fluxer: when the ring began, since 1970"),
                 .init(name: "payload", value: "JSON", about: "sunbird: the notification"),
                 .init(name: "repeat", value: "WHEN", about: "sunbird: 15m, or cron's five fields"),
-                .init(name: "time-zone", value: "ZONE", about: "sunbird: of the five fields, such as Asia/Kolkata or +05:30 (UTC)"),
+                .init(
+                    name: "time-zone", value: "ZONE",
+                    about: "sunbird: of the five fields, such as Asia/Kolkata or +05:30 (UTC)"),
                 .init(name: "apns-out", value: "FILE", about: "write the .apns file for simctl there"),
                 .init(name: "bundle", value: "ID", about: "the bundle in it (com.example.app)"),
                 .init(name: "pushkit-out", value: "FILE", about: "write the bare dictionary there"),

@@ -50,6 +50,23 @@ public struct SunbirdControl: Sendable {
         return (answer?["local"]?.elements ?? []).compactMap { $0["payload"] }
     }
 
+    /// Has FCM give a device another token, as it does at times: the old one is gone, and the app is to subscribe with the
+    /// new one (obligation `sunbird.rotated`).
+    /// - Returns: the new token, for the app's callback.
+    /// - Throws: `PushSimError` where the token is not known.
+    public func rotate(_ token: String) throws -> String {
+        try control.answer("POST", "rotations", ["token": .string(token)]).body?["token"]?.string ?? ""
+    }
+
+    /// Says of which tenant the user of a device is from now on: it is to be on that tenant's topic, and to leave those of
+    /// the one before (obligations `sunbird.topics` and `sunbird.tenants`).
+    /// - Parameter tenant: nil is of none.
+    /// - Throws: `PushSimError` where the token is not known, or the tenant is no name of a topic.
+    public func setTenant(_ tenant: String?, of token: String) throws {
+        let name: JSON = tenant.map { .string($0) } ?? .null
+        _ = try control.answer("POST", "tenants", ["token": .string(token), "tenant": name])
+    }
+
     /// Stops a repeating broadcast.
     /// - Throws: `PushSimError` where there is none of that id.
     public func stop(_ broadcast: Broadcast) throws {

@@ -85,6 +85,8 @@ extension SunbirdState {
     ) throws(ControlError) -> ControlAnswer? {
         switch (method, name) {
         case ("POST", "broadcasts"): return try broadcast(body, &world)
+        case ("POST", "rotations"): return try rotation(body, &world)
+        case ("POST", "tenants"): return try tenant(body, &world)
         case ("GET", "local"): return try local(body, world.clock.now)
         case ("GET", "broadcasts"): return ControlAnswer(200, ["broadcasts": .array(broadcasts.map(\.json))])
         case ("DELETE", _) where name.hasPrefix("broadcasts/"):

@@ -8,12 +8,13 @@ package struct Sunbird: Backend {
 
     package let name = "sunbird"
     package let losable = ["registration", "subscription"]
-    package let tokenFaults: [String] = []
+    package let tokenFaults = ["rotate"]
     package let kinds = ["broadcast"]
     package let ownedPaths = ["/v1/notification…", "/v1/projects/…", "/fcm/…", "/iid/…"]
     package let controls = [
         ControlDescription("POST", "broadcasts"), ControlDescription("GET", "broadcasts"),
         ControlDescription("DELETE", "broadcasts/{id}"), ControlDescription("GET", "local", takesQuery: true),
+        ControlDescription("POST", "rotations"), ControlDescription("POST", "tenants"),
     ]
 
     enum RouteName: Int {
@@ -57,9 +58,11 @@ package struct Sunbird: Backend {
     ]
 
     package let obligations = [
-        Obligation("sunbird.topics", "Subscribe to topics whose names FCM accepts."),
+        Obligation("sunbird.topics", "Be on the tenant's topic; name topics as FCM has them."),
         Obligation("sunbird.once", "Show a notification of one id once."),
         Obligation("sunbird.inTime", "Show nothing before its epoch, and nothing from its expiry on."),
+        Obligation("sunbird.tenants", "Leave the topics of a tenant that the user has left."),
+        Obligation("sunbird.rotated", "Use the new token once FCM has rotated it, and the old one no more."),
     ]
 
     package func match(_ head: RequestHead, _ path: RequestHead.Span) -> RouteMatch? {

@@ -100,21 +100,26 @@ extension SunbirdState {
         guard tokens.count <= Self.mostTokens else { return Self.text("Too many registration ids", status: 400) }
         var results: [JSON] = []
         for token in tokens {
-            let message = try raw(.token(token), root, "")
-            if let problem = legacyProblem(message, token) {
+            // This sending still reaches who has another token by now, and says which.
+            let current = current(token)
+            let message = try raw(.token(current), root, "")
+            if let problem = legacyProblem(message, current) {
                 results.append(["error": .string(problem)])
                 continue
             }
             let id = nextMessageID(&world)
-            let device = devices[ByteKey(token)].map { [$0] } ?? []
+            let device = devices[ByteKey(current)].map { [$0] } ?? []
             if !isTrial { _ = dispatch(message, to: device, id: id, sender: "legacy", &world) }
-            results.append(["message_id": .text(id)])
+            var result: JSON = ["message_id": .text(id)]
+            if current != token { result.set("registration_id", .text(current)) }
+            results.append(result)
         }
         let failures = results.count { $0["error"] != nil }
         let multicast = nextMessageID(&world)
         return Self.json([
             "multicast_id": .number(multicast.text), "success": .int(tokens.count - failures),
-            "failure": .int(failures), "canonical_ids": 0, "results": .array(results),
+            "failure": .int(failures), "canonical_ids": .int(results.count { $0["registration_id"] != nil }),
+            "results": .array(results),
         ])
     }
 
@@ -138,6 +143,7 @@ extension SunbirdState {
         _ message: FCMMessage, to devices: [FCMDevice], id: [UInt8], sender: String, deadline: Int64? = nil,
         _ world: inout World
     ) -> [Delivery] {
+        if case .topic(let topic) = message.target { noteTenants(topic, devices, &world) }
         let parcels = devices.map { device in
             let delivery = Delivery(
                 id: world.reserveDelivery(), backend: "sunbird", kind: "broadcast", transport: "fcm",

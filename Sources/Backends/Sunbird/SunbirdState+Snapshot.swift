@@ -9,6 +9,7 @@ extension SunbirdState {
         order = []
         nextSequence = 1
         lost = []
+        rotated = [:]
         topics = [:]
         broadcasts = []
         nextBroadcast = 1
@@ -20,7 +21,7 @@ extension SunbirdState {
         return [
             "tokens": .array(
                 order.map { device in
-                    [
+                    var entry: JSON = [
                         "token": .text(device.token), "since": .string(TimeText.rfc3339(device.since)),
                         "topics": .array(
                             device.subscriptions.map { subscription in
@@ -33,15 +34,24 @@ extension SunbirdState {
                                 }
                                 return entry
                             }),
-                        "shown": .array(
-                            device.shown.sorted { $0.lexicographicallyPrecedes($1) }.map { .text($0) }),
+                        "shown": Self.sorted(device.shown),
                     ]
+                    if let tenant = device.tenant { entry.set("tenant", .text(tenant)) }
+                    if !device.left.isEmpty { entry.set("left", Self.sorted(device.left)) }
+                    return entry
                 }),
-            "lost_tokens": .array(
-                lost.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }.map { .text($0) }),
+            "lost_tokens": Self.sorted(lost.map(\.bytes)),
+            "rotated_tokens": .array(
+                rotated.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }.map {
+                    ["token": .text($0.key.bytes), "new": .text($0.value)]
+                }),
             "broadcasts": .array(broadcasts.map(\.json)), "next_broadcast": .int(nextBroadcast),
             "messages": .int(messages),
         ]
+    }
+
+    private static func sorted(_ names: some Sequence<[UInt8]>) -> JSON {
+        .array(names.sorted { $0.lexicographicallyPrecedes($1) }.map { .text($0) })
     }
 
     /// By topic and token: the place among those on a topic, where they are not in the order of having become known.
@@ -76,6 +86,17 @@ extension SunbirdState {
             }
             fresh.lost.insert(ByteKey(token))
         }
+        for (index, entry) in try reader.elements("rotated_tokens").enumerated() {
+            var own = try MemberReader(entry, path: "$.sunbird.rotated_tokens[\(index)]")
+            let (old, new) = (Array(try own.required("token").utf8), Array(try own.required("new").utf8))
+            try own.finish()
+            guard DeviceToken.isWellFormed(new), fresh.devices[ByteKey(old)] == nil else {
+                throw ControlError(
+                    "is no registration token, or in the place of one that lives",
+                    path: "$.sunbird.rotated_tokens[\(index)]")
+            }
+            fresh.rotated[ByteKey(old)] = new
+        }
         for (index, entry) in try reader.elements("broadcasts").enumerated() {
             try fresh.restoreBroadcast(entry, "$.sunbird.broadcasts[\(index)]")
         }
@@ -92,6 +113,7 @@ extension SunbirdState {
         order = other.order
         nextSequence = other.nextSequence
         lost = other.lost
+        rotated = other.rotated
         topics = other.topics
         broadcasts = other.broadcasts
         nextBroadcast = other.nextBroadcast
@@ -128,6 +150,8 @@ extension SunbirdState {
             throw ControlError("has more than \(Self.mostTopics) topics", path: path)
         }
         device.shown = Set((try reader.strings("shown") ?? []).map { Array($0.utf8) })
+        device.tenant = try reader.string("tenant").map { Array($0.utf8) }
+        device.left = Set((try reader.strings("left") ?? []).map { Array($0.utf8) })
         try reader.finish()
     }
 

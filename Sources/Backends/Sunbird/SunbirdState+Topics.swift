@@ -88,21 +88,23 @@ extension SunbirdState {
         let topic = try topic(to, "to", isAdding: isAdding, call, &world)
         var results: [JSON] = []
         for token in tokens {
-            let failure = change(token.stringBytes ?? [], topic, isAdding: isAdding, &world)
+            let failure = change(token.stringBytes ?? [], topic, isAdding: isAdding, call, &world)
             results.append(failure.map { ["error": .string($0.rawValue)] } ?? .object([]))
         }
         return Self.json(["results": .array(results)])
     }
 
     private func change(
-        _ token: [UInt8], _ topic: [UInt8], isAdding: Bool, _ world: inout World
+        _ token: [UInt8], _ topic: [UInt8], isAdding: Bool, _ call: Call, _ world: inout World
     ) -> TopicFailure? {
+        noteUse(of: token, call.index, &world)
         do throws(TopicFailure) {
             if isAdding {
                 try subscribe(token, topic, &world)
             } else if !DeviceToken.isWellFormed(token) {
                 throw .invalid
             } else if let device = devices[ByteKey(token)] {
+                noteLeaving(device, topic, &world)
                 unsubscribe(device, topic)
             }
             return nil
@@ -117,7 +119,7 @@ extension SunbirdState {
     ) throws(GoogleError) -> Response {
         let token = rawToken.map(TopicName.decoded) ?? []
         let topic = try topic(given, "topic", isAdding: isAdding, call, &world)
-        switch change(token, topic, isAdding: isAdding, &world) {
+        switch change(token, topic, isAdding: isAdding, call, &world) {
         case nil: return Self.json(.object([]))
         case .notFound: throw .unregistered
         case .invalid: throw .invalid("token", "\"\(token.text)\" is no registration token.")
@@ -176,7 +178,7 @@ extension SunbirdState {
             throw GoogleError(
                 status: 400, name: "INVALID_PARAMETERS", message: "The body is no form.", code: "INVALID_PARAMETERS")
         }
-        let token = form.token ?? Self.newToken(form.identity, &world)
+        let token = form.token ?? current(Self.newToken(form.identity, &world))
         guard let given = form.topic else {
             if form.isDeleting {
                 forget(token, asLost: true)
@@ -187,7 +189,7 @@ extension SunbirdState {
             return Self.text("token=\(token.text)")
         }
         let topic = try topic(given, "X-gcm.topic", isAdding: !form.isDeleting, call, &world)
-        switch change(token, topic, isAdding: !form.isDeleting, &world) {
+        switch change(token, topic, isAdding: !form.isDeleting, call, &world) {
         case nil: return Self.text("token=\(token.text)")
         case .notFound: throw .unregistered
         case .invalid: throw .invalid("sender", "\"\(token.text)\" is no registration token.")
@@ -196,7 +198,7 @@ extension SunbirdState {
     }
 
     /// The same for the same device, app and sender.
-    private static func newToken(_ identity: [[UInt8]], _ world: inout World) -> [UInt8] {
+    static func newToken(_ identity: [[UInt8]], _ world: inout World) -> [UInt8] {
         let head = world.draws.hex("fcm instance", identity, count: 22)
         let tail =
             world.draws.hex("fcm token", identity, count: 64)

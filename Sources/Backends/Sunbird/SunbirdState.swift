@@ -19,6 +19,9 @@ final class FCMDevice {
     var subscriptions: [Subscription] = []
     /// Ids of notifications that it was reported to have shown.
     var shown: Set<[UInt8]> = []
+    /// Of which tenant its user is, where that was told, and which ones the user has left.
+    var tenant: [UInt8]?
+    var left: Set<[UInt8]> = []
 
     init(_ token: [UInt8], sequence: Int, since: Int64) {
         self.token = token
@@ -61,6 +64,8 @@ final class SunbirdState: BackendState {
     var order: [FCMDevice] = []
     /// Tokens that were known and are lost.
     var lost: Set<ByteKey> = []
+    /// Tokens that were replaced, and by which.
+    var rotated: [ByteKey: [UInt8]] = [:]
     /// Who is on a topic, in the order of subscribing.
     var topics: [ByteKey: [FCMDevice]] = [:]
     var broadcasts: [Broadcast] = []
@@ -74,7 +79,7 @@ final class SunbirdState: BackendState {
     init(_ firstObligation: Int) { self.firstObligation = firstObligation }
 
     enum Duty: Int {
-        case topics, once, inTime
+        case topics, once, inTime, tenants, rotated
     }
 
     func met(_ duty: Duty, _ world: inout World) { world.ledger.met(firstObligation + duty.rawValue) }
@@ -207,7 +212,15 @@ final class SunbirdState: BackendState {
         return listed.isEmpty ? [call.facts.token].compactMap { $0 } : listed.compactMap(\.stringBytes)
     }
 
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {}
+    /// A device that registers with no token of its own is known by what it is.
+    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {
+        guard fault == "rotate" else { return }
+        var tokens = tokens(of: call)
+        if tokens.isEmpty, let form = DeviceForm(call), form.topic == nil {
+            tokens = [current(Self.newToken(form.identity, &world))]
+        }
+        for token in tokens { _ = rotate(token, &world) }
+    }
 
     func makes(_ what: String, _ call: Call) -> Bool {
         guard case .route(let index, _) = call.match, let name = Sunbird.RouteName(rawValue: index) else {
