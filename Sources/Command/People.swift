@@ -3,12 +3,13 @@ import PushSimJSONText
 import PushSimSimulation
 import PushSimWire
 
-/// `accounts` and `devices` of the configuration file: what Fluxer knows from the start.
+/// `accounts` and `devices` of the configuration file: what Fluxer and Sunbird know from the start.
 struct People {
     private let path: String
     private var accounts: [JSON] = []
     /// What stands in the file for an account, and for each of its registrations.
     private var sources: [(account: JSONValue, devices: [JSONValue])] = []
+    private var tokens = SunbirdTokens()
 
     static func read(_ root: JSONValue, _ path: String, _ settings: inout Service.Settings) throws(Finding) {
         var people = People(path: path)
@@ -19,9 +20,14 @@ struct People {
             }
             for element in list.elements {
                 if element.kind != .object { throw Configuration.at(element, path, "must be an object") }
-                if name == "accounts" { try people.add(account: element) } else { try people.add(device: element) }
+                switch name == "devices" ? try people.backend(of: element) : "" {
+                case "sunbird": try people.add(token: element)
+                case "fluxer": try people.add(device: element)
+                default: try people.add(account: element)
+                }
             }
         }
+        try people.tokens.apply(path, &settings)
         guard !people.accounts.isEmpty else { return }
         let state: JSON = ["accounts": .array(people.accounts)]
         do throws(ControlError) {
@@ -33,6 +39,20 @@ struct People {
     }
 
     private init(path: String) { self.path = path }
+
+    /// Fluxer's, where it is not said.
+    private func backend(of device: JSONValue) throws(Finding) -> String {
+        guard let given = device.member("backend") else { return "fluxer" }
+        guard let name = given.string, ["fluxer", "sunbird"].contains(name) else {
+            throw Configuration.at(given, path, "\"backend\" must be fluxer or sunbird")
+        }
+        return name
+    }
+
+    private mutating func add(token value: JSONValue) throws(Finding) {
+        try refuse(value, besides: ["backend", "token", "topics"])
+        tokens.add(value)
+    }
 
     private mutating func add(account value: JSONValue) throws(Finding) {
         let known = ["id", "name", "sessions", "flags"]
@@ -46,7 +66,8 @@ struct People {
         try refuse(
             value,
             besides: [
-                "account", "platform", "token", "app_id", "provider_environment", "encryption_key", "auth_secret",
+                "backend", "account", "platform", "token", "app_id", "provider_environment", "encryption_key",
+                "auth_secret",
                 "user_agent", "features",
             ])
         let owner = value.member("account")?.string ?? ""
@@ -61,7 +82,10 @@ struct People {
         }
         var registrations = accounts[index]["registrations"]?.elements ?? []
         registrations.append(
-            .object(value.members.filter { $0.name != "account" }.map { .init($0.name, JSON($0.value)) }))
+            .object(
+                value.members.filter { $0.name != "account" && $0.name != "backend" }.map {
+                    .init($0.name, JSON($0.value))
+                }))
         accounts[index].set("registrations", .array(registrations))
         sources[index].devices.append(value)
     }

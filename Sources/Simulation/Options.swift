@@ -8,6 +8,8 @@ package struct OptionDescription: Hashable, Sendable {
         case choiceOrNumber([String], Int, Int)
         /// A comma-separated selection.
         case list([String])
+        /// So many different whole numbers, separated by commas.
+        case numbers(Int)
         case text
         /// Bytes: a number, or one with KiB or MiB.
         case size
@@ -33,6 +35,7 @@ package struct OptionDescription: Hashable, Sendable {
         case .choiceOrNumber(let all, let least, let most):
             "\(all.joined(separator: ", ")), or a number from \(least) to \(most)"
         case .list(let all): "any of \(all.joined(separator: ",")), separated by commas"
+        case .numbers(let count): "\(count) different whole numbers, separated by commas"
         case .text: "any text"
         case .size: "a size such as 64KiB or 8MiB"
         case .duration: "a duration such as 500ms or 30s"
@@ -48,6 +51,8 @@ package struct OptionDescription: Hashable, Sendable {
             value.utf8.split(separator: 44, omittingEmptySubsequences: false).allSatisfy { part in
                 all.contains { $0.utf8.elementsEqual(part) }
             }
+        case .numbers(let count):
+            Set(OptionValues.numbers(value)).count == count && value.utf8.count { $0 == 44 } == count - 1
         case .text: value.utf8.allSatisfy { $0 >= 32 && $0 != 127 }
         case .size: OptionValues.size(value) != nil
         case .duration: TimeText.duration(value).map { $0 > 0 } == true
@@ -94,6 +99,11 @@ package struct OptionValues: Sendable {
 
     /// For what was recorded: the recorder takes larger bodies than servers do.
     package mutating func raiseBodyLimit() { chosen["server.bodyLimit"] = "256MiB" }
+
+    /// Those of a list that are whole numbers.
+    package static func numbers(_ text: String) -> [Int] {
+        text.utf8.split(separator: 44, omittingEmptySubsequences: false).compactMap { decimalDigits($0) }
+    }
 
     package static func size(_ text: String) -> Int? {
         for (unit, factor) in [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)]

@@ -23,6 +23,15 @@ wrk.headers["User-Agent"] = "apple/phone/iPhone/18/App/1"
 wrk.body = '{"proto":"apns","token":"abc","app_domain":"example.com"}'
 LUA
 sed 's/^wrk.body/wrk.headers["Connection"] = "close"\nwrk.body/' "$work/post.lua" >"$work/close.lua"
+# A head that came before is not read again; this one differs each time.
+cat "$work/post.lua" - >"$work/heads.lua" <<'LUA'
+local number = 0
+request = function()
+  number = number + 1
+  wrk.headers["X-Number"] = number
+  return wrk.format()
+end
+LUA
 nginx -c "$work/nginx.conf"
 nginx_pid=$(cat "$work/nginx.pid")
 nginx_url=http://127.0.0.1:8199
@@ -64,7 +73,7 @@ compare() { # compare NAME SCRIPT: medians of 3, ours and nginx's in turn
   done
   awk -v n="$1" -v o="$(median <"$work/own")" -v x="$(median <"$work/nginx")" \
     'BEGIN { printf "%s: %d requests/s, nginx %d, ratio %.2f\n", n, o, x, o / x }'
-  [ "$2" = "$work/close.lua" ] || cat "$work/nginx" >>"$work/nginx-all"
+  if [ "$2" = "$work/post.lua" ]; then cat "$work/nginx" >>"$work/nginx-all"; fi
 }
 
 echo "$(uname -m), $(nproc) cores, $(swift --version 2>&1 | head -n 1)"
@@ -78,6 +87,7 @@ awk -v t="$(($(ticks) - before))" -v r="$requests" -v h="$(getconf CLK_TCK)" \
 own=$(load -t1 -c1 -d3 --latency -s "$work/post.lua" "$url/v1/subscriber" | percentile '50%')
 nginx=$(load -t1 -c1 -d3 --latency -s "$work/post.lua" "$nginx_url/v1/subscriber" | percentile '50%')
 awk -v o="$own" -v n="$nginx" 'BEGIN { printf "release, one connection: p50 %d us, nginx %d us, ratio %.2f\n", o, n, o / n }'
+compare "release, each head another" "$work/heads.lua"
 compare "release, Connection: close" "$work/close.lua"
 total=0
 while [ "$total" -lt 1000000 ]; do
@@ -155,6 +165,7 @@ finish
 python3 Tests/Benchmarks/cassettes.py "$binary"
 start debug
 compare "debug, 64 connections" "$work/post.lua"
+compare "debug, each head another" "$work/heads.lua"
 finish
 sort -n "$work/nginx-all" | awk 'NR == 1 { least = $1 } { most = $1 } END {
   printf "nginx itself, 64 connections, in this run: from %d to %d requests/s\n", least, most }'

@@ -92,9 +92,10 @@ def configuration():
             pathlib.Path(path).write_text(text)
 
         write("""{
-            options: { "ntm.bodyStyle": "stringified", "fluxer.rateLimits": "off" }, // and a comment
+            options: { "ntm.bodyStyle": "stringified", "fluxer.rateLimits": "off", "sunbird.types": "10,20,30,40" }, // and a comment
             accounts: [{ id: "900", name: "Ada", sessions: ["flx_0123456789abcdefghijklmnopqrstuvwxyz"] }],
-            devices: [{ account: "900", platform: "ios_apns", token: "abcd" }],
+            devices: [{ account: "900", platform: "ios_apns", token: "abcd" },
+                      { backend: "sunbird", token: "tok-1", topics: ["tenant-1", "x"] }, { backend: "sunbird", token: "tok-2" }],
             templates: { "ntm.apns": { who: "{{to_routing_id}}", text: "<{{userdata}}|{{room_id}}>", aps: "{{aps}}", n: [1.50] } },
             profile: "calm", seed: 7, delivery: { routes: { "push.example.org": "http://127.0.0.1:9" } },
         }""")
@@ -110,12 +111,21 @@ def configuration():
                   and isinstance(got["aps"], dict), "the template gives", got)
             devices = call(url, "POST", "/__pushsim/fluxer/notifications", {"channel_id": "1", "title": "a", "body": "b"})
             check([d["transport"] for d in devices["deliveries"]] == ["apns"], "devices", devices)
+            payload = {"id": 1, "type": 30, "epoch": "2026-01-01T05:30:00+0530", "expiry": 60}
+            for topic, wanted in [({"topic": "tenant-1"}, ["tok-1"]), ({}, ["tok-1", "tok-2"])]:
+                sent = call(url, "POST", "/__pushsim/sunbird/broadcasts", {"payload": payload, **topic})
+                check([d["token"] for d in sent["deliveries"]] == wanted, "tokens and types of Sunbird", sent)
             check(call(url, "GET", "/__pushsim/profile")["name"] == "calm", "profile")
         for text, wanted in [
                 ("{\n  optoins: {} }", '2:3: unknown key "optoins". Did you mean "options"?'),
                 ('{ options: { "ntm.bodyStile": "pair" } }', '1:14: '), ('{ options: { "ntm.bodyStyle": "pear" } }', "1:14: "),
                 ("{ seed: -1 }", "1:9: seed"), ("{ templates: { fcm: {} } }", "1:16: "), ("{ seed: 1, seed: 2 }", "1:12: "),
                 ('{ delivery: { routes: { a: "http://10.0.0.1:80" } } }', "1:28: a route is http://"),
+                ('{ devices: [{ backend: "sunbird", token: "a b" }] }', '1:42: "token" "a b" is no registration token'),
+                ('{ devices: [{ backend: "sunbird", token: "a", topics: ["t", "t"] }] }', '1:61: "topics" '),
+                ('{ devices: [{ backend: "sunbird", topic: "t" }] }', '1:35: unknown key "topic". Did you mean "topics"?'),
+                ('{ devices: [{ backend: "ntm" }] }', '1:24: "backend" must be fluxer or sunbird'),
+                ('{ options: { "sunbird.types": "1,2,3,3" } }', "1:14: "),
                 ('{ profile: "no-such" }', "no-such"), ("{ seed: 1", "1:10: "), ("[]", "1:1: ")]:
             write(text)
             run = subprocess.run([BINARY, "serve", "--port", "0", "--config", path], capture_output=True, timeout=20)

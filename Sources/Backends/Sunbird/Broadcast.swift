@@ -184,7 +184,9 @@ extension SunbirdState {
         _ payload: JSONValue, path: String, _ world: inout World
     ) throws(ControlError) -> SunbirdNotification {
         let now = world.clock.now
-        if options.validates { return try SunbirdNotification(payload, options.form, now: now, path: path) }
+        if options.validates {
+            return try SunbirdNotification(payload, options.form, types: options.types, now: now, path: path)
+        }
         var notification = SunbirdNotification(unchecked: payload, options.form, now: now)
         // Sent although it is over: then it does not end at all.
         if notification.isOver(now) { notification.ends = nil }

@@ -44,14 +44,15 @@ struct SunbirdNotification: Sendable {
         }
     }
 
+    /// - Parameter types: the numbers of DOWNTIME, GREETINGS, NON-DISPLAY and OTHERS in the form design.
     /// - Throws: what is wrong, and in which member.
-    init(_ value: JSONValue, _ form: Form, now: Int64, path: String) throws(ControlError) {
+    init(_ value: JSONValue, _ form: Form, types: [Int], now: Int64, path: String) throws(ControlError) {
         guard value.kind == .object else { throw ControlError("must be an object, not \(value.kindName)", path: path) }
         if let twice = value.firstDuplicate {
             throw ControlError("\"\(twice.name)\" stands twice", path: "\(path).\(twice.name)")
         }
         switch form {
-        case .design: try Self.checkDesign(value, path)
+        case .design: try Self.checkDesign(value, types, path)
         case .control: try Self.checkControl(value, path)
         case .draft: try Self.checkDraft(value, path)
         case .shipped: try Self.checkShipped(value, path)
@@ -64,25 +65,26 @@ struct SunbirdNotification: Sendable {
 
     // MARK: the forms
 
-    private static func checkDesign(_ value: JSONValue, _ path: String) throws(ControlError) {
+    private static func checkDesign(_ value: JSONValue, _ types: [Int], _ path: String) throws(ControlError) {
         try checkNumber(value["id"], "\(path).id")
-        let type = try checkType(value["type"], 1...4, "\(path).type")
+        let type = try checkType(value["type"], types, "\(path).type")
+        let isShown = types.prefix(2).contains(type)
         try checkTimes(value, local: "relativetime", path)
         guard let action = value["actiondata"] else {
-            if type == 1 || type == 2 { throw ControlError("is missing", path: "\(path).actiondata") }
+            if isShown { throw ControlError("is missing", path: "\(path).actiondata") }
             return
         }
         guard action.kind == .object else {
             throw ControlError("must be an object, not \(action.kindName)", path: "\(path).actiondata")
         }
-        if type == 1 || type == 2 || action["translations"] != nil {
+        if isShown || action["translations"] != nil {
             try checkTranslations(action["translations"], "\(path).actiondata.translations")
         }
     }
 
     private static func checkDraft(_ value: JSONValue, _ path: String) throws(ControlError) {
         try checkNumber(value["id"], "\(path).id")
-        _ = try checkType(value["type"], 1...2, "\(path).type")
+        _ = try checkType(value["type"], [1, 2], "\(path).type")
         try checkTimes(value, local: "relative", path)
         if value["translations"] != nil { try checkTranslations(value["translations"], "\(path).translations") }
     }
@@ -149,13 +151,12 @@ struct SunbirdNotification: Sendable {
     }
 
     private static func checkType(
-        _ value: JSONValue?, _ known: ClosedRange<Int>, _ path: String
+        _ value: JSONValue?, _ known: [Int], _ path: String
     ) throws(ControlError) -> Int {
         guard let value else { throw ControlError("is missing", path: path) }
         guard let type = value.int, known.contains(type) else {
             throw ControlError(
-                "must be a whole number from \(known.lowerBound) to \(known.upperBound), not \(value.sourceText)",
-                path: path)
+                "must be one of \(known.map(String.init).joined(separator: ", ")), not \(value.sourceText)", path: path)
         }
         return type
     }

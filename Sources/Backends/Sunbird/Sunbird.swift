@@ -41,6 +41,9 @@ package struct Sunbird: Backend {
             "sunbird.payload", .choice(["design", "control", "draft", "shipped"]), default: "design",
             "The form of notifications: the design page's three, or what the shipped apps parse."),
         OptionDescription(
+            "sunbird.types", .numbers(4), default: "1,2,3,4",
+            "The numbers of DOWNTIME, GREETINGS, NON-DISPLAY and OTHERS in the form design."),
+        OptionDescription(
             "sunbird.encoding", .choice(["json", "values"]), default: "json",
             "Whether a notification travels as one JSON text or value by value."),
         OptionDescription(

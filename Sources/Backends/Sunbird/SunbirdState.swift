@@ -34,6 +34,8 @@ final class FCMDevice {
 
 struct SunbirdOptions {
     var form = SunbirdNotification.Form.design
+    /// Of the form design: DOWNTIME, GREETINGS, NON-DISPLAY and OTHERS.
+    var types = [1, 2, 3, 4]
     var isOneText = true
     var validates = true
     var defaultTopic: [UInt8] = []
@@ -44,6 +46,7 @@ struct SunbirdOptions {
 
     init(_ values: OptionValues) {
         form = SunbirdNotification.Form(rawValue: values["sunbird.payload"]) ?? .design
+        types = OptionValues.numbers(values["sunbird.types"])
         isOneText = values["sunbird.encoding"] == "json"
         validates = values["sunbird.validation"] == "on"
         // The shipped apps are on another by themselves.
