@@ -1,4 +1,3 @@
-import CPushSimSystem
 package import PushSimWire
 
 /// One route of a backend.
@@ -115,15 +114,11 @@ package struct RouteTable: Sendable {
         return begins(text, bytes, span)
     }
 
-    private static func begins(_ text: borrowing [UInt8], _ bytes: borrowing [UInt8], _ span: RequestHead.Span) -> Bool
-    {
+    private static func begins(
+        _ text: borrowing [UInt8], _ bytes: borrowing [UInt8], _ span: RequestHead.Span
+    ) -> Bool {
         if span.count < text.count { return false }
-        return bytes.withUnsafeBytes { bytes in
-            text.withUnsafeBytes { text in
-                guard let start = bytes.baseAddress, let wanted = text.baseAddress else { return true }
-                return memcmp(start + Int(span.start), wanted, text.count) == 0
-            }
-        }
+        return bytes.holds(text, at: Int(span.start))
     }
 
     private static func take(

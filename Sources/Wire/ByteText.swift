@@ -88,31 +88,40 @@ extension [UInt8] {
     /// is passed as a pointer is retained twice.
     package borrowing func isSame(as other: borrowing [UInt8]) -> Bool {
         if count != other.count { return false }
-        return withUnsafeBytes { own in other.withUnsafeBytes { Self.isSame($0, at: own.baseAddress) } }
+        return holds(other, at: 0)
     }
 
     package borrowing func begins(with prefix: borrowing [UInt8]) -> Bool {
         if count < prefix.count { return false }
-        return withUnsafeBytes { own in prefix.withUnsafeBytes { Self.isSame($0, at: own.baseAddress) } }
+        return holds(prefix, at: 0)
     }
 
-    private static func isSame(_ bytes: UnsafeRawBufferPointer, at start: UnsafeRawPointer?) -> Bool {
-        guard let own = bytes.baseAddress, let start else { return true }
-        return memcmp(own, start, bytes.count) == 0
+    /// Whether those bytes stand at an offset. The caller has seen to it that so many are there.
+    package borrowing func holds(_ other: borrowing [UInt8], at offset: Int) -> Bool {
+        withUnsafeBytes { own in
+            other.withUnsafeBytes { other in
+                guard let start = own.baseAddress, let wanted = other.baseAddress else { return true }
+                return memcmp(start + offset, wanted, other.count) == 0
+            }
+        }
+    }
+
+    /// The same of a text.
+    package borrowing func holds(_ text: StaticString, at offset: Int) -> Bool {
+        withUnsafeBytes { own in
+            guard let start = own.baseAddress else { return true }
+            return memcmp(start + offset, text.utf8Start, text.utf8CodeUnitCount) == 0
+        }
     }
 
     package borrowing func isSame(as text: StaticString) -> Bool {
         if count != text.utf8CodeUnitCount { return false }
-        return starts(with: text)
+        return holds(text, at: 0)
     }
 
     package borrowing func starts(with prefix: StaticString) -> Bool {
-        let length = prefix.utf8CodeUnitCount
-        if count < length { return false }
-        return withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            return memcmp(start, prefix.utf8Start, length) == 0
-        }
+        if count < prefix.utf8CodeUnitCount { return false }
+        return holds(prefix, at: 0)
     }
 
     /// Whether the bytes are UTF-8.

@@ -107,24 +107,15 @@ package final class RequestHead: Sendable {
     package func text(_ span: Span) -> String { String(decoding: bytes[span.range], as: UTF8.self) }
 
     package func equals(_ span: Span, _ text: StaticString) -> Bool {
-        let length = text.utf8CodeUnitCount
-        if span.count != length { return false }
-        return bytes.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            return memcmp(start + Int(span.start), text.utf8Start, length) == 0
-        }
+        if span.count != text.utf8CodeUnitCount { return false }
+        return bytes.holds(text, at: Int(span.start))
     }
 
     package func equals(_ span: Span, _ text: [UInt8]) -> Bool { span.count == text.count && begins(span, text) }
 
     package func begins(_ span: Span, _ text: [UInt8]) -> Bool {
         if span.count < text.count { return false }
-        return bytes.withUnsafeBytes { bytes in
-            text.withUnsafeBytes { text in
-                guard let start = bytes.baseAddress, let wanted = text.baseAddress else { return true }
-                return memcmp(start + Int(span.start), wanted, text.count) == 0
-            }
-        }
+        return bytes.holds(text, at: Int(span.start))
     }
 
     /// Whether there is a field of that name.
