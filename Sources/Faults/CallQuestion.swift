@@ -34,7 +34,9 @@ package struct CallQuestion: Sendable {
             found.append("path: \(Array(call.path).text) against \(path.text)")
         }
         compare("account", on.account, facts.account, &found)
-        compare("token", on.token, facts.token, &found)
+        if let token = on.token, !facts.tokens.contains(where: token.matches) {
+            found.append("token: \(listed(facts.tokens)) against \(token.text)")
+        }
         compare("topic", on.topic, facts.topic, &found)
         for header in on.header {
             let values = call.head.values(header.name)
@@ -53,6 +55,10 @@ package struct CallQuestion: Sendable {
         }
         if let body = on.body, let missing = CallMatching.missing(body, call) { found.append("body \(missing)") }
         return found
+    }
+
+    private func listed(_ texts: [[UInt8]]) -> String {
+        texts.isEmpty ? "none" : texts.map(\.text).joined(separator: ", ")
     }
 
     private func compare(_ name: String, _ wanted: String?, _ got: String?, _ found: inout [String]) {

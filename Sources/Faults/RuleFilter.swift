@@ -73,7 +73,8 @@ final class RuleFilter {
     struct Glance {
         let path: UInt64
         let account: UInt64
-        let token: UInt64
+        /// Nil where there are several.
+        let token: UInt64?
         /// One bit for each of the first 64 header names; later ones count as there.
         let headers: UInt64
     }
@@ -87,14 +88,16 @@ final class RuleFilter {
         return Glance(
             path: RuleFilter.Beginning.word(call.path.prefix(8)),
             account: facts?.account.map { Beginning.word($0) } ?? 0,
-            token: facts?.token.map { Beginning.word($0) } ?? 0, headers: headers)
+            token: facts?.otherTokens.isEmpty == false ? nil : facts?.token.map { Beginning.word($0) } ?? 0,
+            headers: headers)
     }
 }
 
 extension RuleFilter.Entry {
     /// False where the call is surely none of the rule's.
     func mayBe(_ glance: RuleFilter.Glance) -> Bool {
-        if !path.isOf(glance.path) || !account.isOf(glance.account) || !token.isOf(glance.token) { return false }
+        if !path.isOf(glance.path) || !account.isOf(glance.account) { return false }
+        if let own = glance.token, !token.isOf(own) { return false }
         return header < 0 || header >= 64 || glance.headers & (1 << UInt64(header)) != 0
     }
 }

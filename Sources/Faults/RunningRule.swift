@@ -117,7 +117,8 @@ final class RunningRule {
             guard let own = facts.account, account.matches(own) else { return false }
         }
         if let token {
-            guard let own = facts.token, token.matches(own) else { return false }
+            guard let own = facts.token else { return false }
+            if !token.matches(own), !facts.otherTokens.contains(where: token.matches) { return false }
         }
         guard asks.contains(.otherFacts) else { return true }
         if let topic = rule.on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }

@@ -79,6 +79,24 @@ struct SunbirdTokenTests {
         #expect(try await sim.state(of: "sunbird.rotated") == "not exercised")
     }
 
+    @Test(
+        "A rule for a token is asked about every call that names it, first or last, alone or among many",
+        arguments: [
+            ("/iid/v1:batchAdd", #"{"to":"tn","registration_tokens":["a","b"]}"#),
+            ("/iid/v1:batchRemove", #"{"to":"tn","registration_tokens":["b","a"]}"#),
+            ("/fcm/send", #"{"registration_ids":["a","b"],"data":{}}"#), ("/fcm/send", #"{"to":"b","data":{}}"#),
+            (
+                "/v1/notification/send",
+                #"{"request":{"notifications":[{"mode":"device","ids":["a"],"rawData":{}},{"mode":"device","ids":["c","b"],"rawData":{}}]}}"#
+            ),
+        ])
+    func ruleForToken(_ target: String, _ body: String) async throws {
+        try sim.setProfile(.json5(#"{ rules: [ { on: { backend: "sunbird", token: "b" }, then: { status: 503 } } ] }"#))
+        #expect(try await sim.fcm("POST", target, body).status == 503)
+        #expect(try await sim.fcm("POST", target, body.replacing("b\"", with: "d\"")).status != 503)
+        try await sim.verify(CallMatcher(.json5(#"{ token: "b" }"#)), .exactly(1))
+    }
+
     @Test("A device of a tenant is to be on its topic, and to leave those of the tenant that its user has left")
     func tenants() async throws {
         _ = try await sim.add("alpha", "a")

@@ -85,11 +85,11 @@ package struct Sunbird: Backend {
         case .send, .sendSync, .sendMessage, .sendLegacy:
             facts.kind = "broadcast"
             let target = SendTarget(call, isLegacy: RouteName(rawValue: route) == .sendLegacy)
-            (facts.token, facts.topic) = (target.token, target.topic)
+            (facts.tokens, facts.topic) = (target.tokens, target.topic)
         case .batchAdd, .batchRemove:
             if let root = call.plainBody().flatMap({ try? JSONDocument($0) })?.root {
                 facts.topic = root["to"]?.stringBytes.map(TopicName.bare)
-                facts.token = root["registration_tokens"]?.elements.first?.stringBytes
+                facts.tokens = root["registration_tokens"]?.elements.compactMap(\.stringBytes) ?? []
             }
         case .relate:
             facts.token = parameters.first.map(TopicName.decoded)
@@ -111,21 +111,22 @@ package struct Sunbird: Backend {
 
 /// To whom a sending goes, as far as its body says.
 struct SendTarget {
-    var token: [UInt8]?
+    var tokens: [[UInt8]] = []
     var topic: [UInt8]?
 
     init(_ call: Call, isLegacy: Bool) {
         guard let root = call.plainBody().flatMap({ try? JSONDocument($0) })?.root else { return }
         if isLegacy {
-            let to = root["to"]?.stringBytes ?? root["registration_ids"]?.elements.first?.stringBytes
-            if let to, to.starts(with: TopicName.prefix) { topic = TopicName.bare(to) } else { token = to }
+            let to = root["to"].map { [$0] } ?? root["registration_ids"]?.elements ?? []
+            tokens = to.compactMap(\.stringBytes)
+            if let name = tokens.first, name.starts(with: TopicName.prefix) { (tokens, topic) = ([], TopicName.bare(name)) }
         } else if let message = root["message"] {
-            token = message["token"]?.stringBytes
+            tokens = [message["token"]?.stringBytes].compactMap { $0 }
             topic = message["topic"]?.stringBytes.map(TopicName.bare)
         } else {
-            let first = root["request"]?["notifications"]?.elements.first
-            topic = first?["config"]?["topic"]?.stringBytes.map(TopicName.bare)
-            token = first?["ids"]?.elements.first?.stringBytes
+            let all = root["request"]?["notifications"]?.elements ?? []
+            topic = all.first?["config"]?["topic"]?.stringBytes.map(TopicName.bare)
+            tokens = all.flatMap { $0["ids"]?.elements ?? [] }.compactMap(\.stringBytes)
         }
     }
 }

@@ -200,7 +200,8 @@ final class SunbirdState: BackendState {
     // MARK: faults
 
     func lose(_ what: String, _ call: Call, _ world: inout World) {
-        for token in tokens(of: call) {
+        // A call about many concerns each of them.
+        for token in call.facts.tokens {
             if what == "registration" {
                 forget(token, asLost: true)
             } else if let device = devices[ByteKey(token)], let topic = call.facts.topic {
@@ -209,16 +210,10 @@ final class SunbirdState: BackendState {
         }
     }
 
-    /// A call about many concerns each of them.
-    private func tokens(of call: Call) -> [[UInt8]] {
-        let listed = call.plainBody().flatMap { try? JSONDocument($0) }?.root["registration_tokens"]?.elements ?? []
-        return listed.isEmpty ? [call.facts.token].compactMap { $0 } : listed.compactMap(\.stringBytes)
-    }
-
     /// A device that registers with no token of its own is known by what it is.
     func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {
         guard fault == "rotate" else { return }
-        var tokens = tokens(of: call)
+        var tokens = call.facts.tokens
         if tokens.isEmpty, let form = DeviceForm(call), form.topic == nil {
             tokens = [current(Self.newToken(form.identity, &world))]
         }
