@@ -119,7 +119,8 @@ struct SendTarget {
         if isLegacy {
             let to = root["to"].map { [$0] } ?? root["registration_ids"]?.elements ?? []
             tokens = to.compactMap(\.stringBytes)
-            if let name = tokens.first, name.starts(with: TopicName.prefix) { (tokens, topic) = ([], TopicName.bare(name)) }
+            guard let name = tokens.first, name.starts(with: TopicName.prefix) else { return }
+            (tokens, topic) = ([], TopicName.bare(name))
         } else if let message = root["message"] {
             tokens = [message["token"]?.stringBytes].compactMap { $0 }
             topic = message["topic"]?.stringBytes.map(TopicName.bare)
