@@ -5,26 +5,15 @@ import PushSimSimulation
 /// The `devices` of the configuration file whose `backend` is `sunbird`: tokens that FCM knows from the start, and the
 /// topics that they are on.
 struct SunbirdTokens {
-    private var tokens: [JSON] = []
     /// What stands in the file for each.
     private var sources: [JSONValue] = []
 
-    mutating func add(_ device: JSONValue) {
-        var token: JSON = .object([])
-        for name in ["token", "topics"] {
-            guard let value = device.member(name) else { continue }
-            if name == "topics", value.kind == .array {
-                token.set(name, .array(value.elements.map { ["topic": JSON($0)] }))
-            } else {
-                token.set(name, JSON(value))
-            }
-        }
-        tokens.append(token)
-        sources.append(device)
-    }
+    mutating func add(_ device: JSONValue) { sources.append(device) }
 
     func apply(_ path: String, _ settings: inout Service.Settings) throws(Finding) {
-        if tokens.isEmpty { return }
+        if sources.isEmpty { return }
+        var tokens: [JSON] = []
+        for source in sources { tokens.append(try token(source, path, settings.options)) }
         let state: JSON = ["tokens": .array(tokens)]
         do throws(ControlError) {
             try Service.check(state, backend: "sunbird", settings.options)
@@ -32,6 +21,24 @@ struct SunbirdTokens {
             throw finding(error, path)
         }
         settings.initialState["sunbird"] = state
+    }
+
+    private func token(_ device: JSONValue, _ path: String, _ options: OptionValues) throws(Finding) -> JSON {
+        var token: JSON = .object([])
+        if let name = device.member("token") { token.set("token", JSON(name)) }
+        guard let list = device.member("topics") else { return token }
+        guard list.kind == .array else {
+            throw Configuration.at(list, path, "\"topics\" must be a list of names, not \(list.kindName)")
+        }
+        var topics: [JSON] = []
+        for element in list.elements {
+            guard let topic = Service.topic(element.stringBytes ?? [], options) else {
+                throw Configuration.at(element, path, "\(element.sourceText) is no name of a topic")
+            }
+            topics.append(["topic": .text(topic)])
+        }
+        token.set("topics", .array(topics))
+        return token
     }
 
     /// The mistake where it stands in the file: `$.sunbird.tokens[1].topics[0].topic` is the first topic of the second.

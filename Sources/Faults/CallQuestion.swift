@@ -34,10 +34,8 @@ package struct CallQuestion: Sendable {
             found.append("path: \(Array(call.path).text) against \(path.text)")
         }
         compare("account", on.account, facts.account, &found)
-        if let token = on.token, !facts.tokens.contains(where: token.matches) {
-            found.append("token: \(listed(facts.tokens)) against \(token.text)")
-        }
-        compare("topic", on.topic, facts.topic, &found)
+        compare("token", on.token, facts.tokens, &found)
+        compare("topic", on.topic, facts.topic.map { [$0] } ?? facts.conditionTopics, &found)
         for header in on.header {
             let values = call.head.values(header.name)
             if !values.contains(where: { header.value.matches($0) }) {
@@ -57,8 +55,10 @@ package struct CallQuestion: Sendable {
         return found
     }
 
-    private func listed(_ texts: [[UInt8]]) -> String {
-        texts.isEmpty ? "none" : texts.map(\.text).joined(separator: ", ")
+    private func compare(_ name: String, _ wanted: TextPattern?, _ got: [[UInt8]], _ found: inout [String]) {
+        guard let wanted, !got.contains(where: wanted.matches) else { return }
+        let listed = got.isEmpty ? "none" : got.map(\.text).joined(separator: ", ")
+        found.append("\(name): \(listed) against \(wanted.text)")
     }
 
     private func compare(_ name: String, _ wanted: String?, _ got: String?, _ found: inout [String]) {

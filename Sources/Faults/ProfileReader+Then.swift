@@ -29,6 +29,9 @@ extension ProfileReader {
             actions.token = choice(
                 token, "token", "token fault", vocabulary.all(vocabulary.backend(of: on), \.tokenFaults))
         }
+        if let pattern = on.token, actions.lose != nil || actions.token != nil {
+            actions.concerns = { pattern.matches($0) }
+        }
         if let discovery = fields["discovery"] {
             let backend = vocabulary.backend(of: on)
             if backend != nil, backend != "fluxer" {

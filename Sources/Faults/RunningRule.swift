@@ -121,10 +121,14 @@ final class RunningRule {
             if !token.matches(own), !facts.otherTokens.contains(where: token.matches) { return false }
         }
         guard asks.contains(.otherFacts) else { return true }
-        if let topic = rule.on.topic, facts.topic.map({ topic.matches($0) }) != true { return false }
+        if let topic = rule.on.topic, !Self.isAbout(topic, facts.topic, facts.conditionTopics) { return false }
         if let kind = rule.on.kind, facts.kind != kind { return false }
         if let transport = rule.on.transport, facts.transport != transport { return false }
         return true
+    }
+
+    private static func isAbout(_ wanted: TextPattern, _ topic: [UInt8]?, _ others: [[UInt8]]) -> Bool {
+        topic.map { wanted.matches($0) } ?? others.contains { wanted.matches($0) }
     }
 
     private func matches(_ pattern: PathPattern, _ call: Call) -> Bool {
@@ -150,7 +154,7 @@ final class RunningRule {
         {
             return false
         }
-        if let topic = on.topic, delivery.topic.map({ topic.matches($0) }) != true { return false }
+        if let topic = on.topic, !Self.isAbout(topic, delivery.topic, delivery.conditionTopics) { return false }
         return true
     }
 

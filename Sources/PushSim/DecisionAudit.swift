@@ -77,6 +77,7 @@ package struct DecisionAudit {
         delivery.subscriber = octets("subscriber")
         delivery.deviceID = octets("device_id")
         delivery.topic = octets("topic")
+        delivery.conditionTopics = row.member("condition_topics")?.elements.compactMap(\.stringBytes) ?? []
         let isRetry = (row.member("attempt")?.int ?? 1) > 1
         return engine.decide(delivery, isRetry: isRetry, now: now, draws: draws)?.rules ?? []
     }

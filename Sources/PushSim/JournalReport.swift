@@ -96,6 +96,9 @@ struct JournalReport {
         row.set("account", delivery.account.map { .text($0) } ?? .null)
         row.set("subscriber", delivery.subscriber.map { .text($0) } ?? .null)
         row.set("topic", delivery.topic.map { .text($0) } ?? .null)
+        if !delivery.conditionTopics.isEmpty {
+            row.set("condition_topics", .array(delivery.conditionTopics.map { .text($0) }))
+        }
         row.set("rules", .array(attempt.rules.map { .string($0) }))
         row.set("decided", describe(attempt.decided, at: attempt.begun))
         return row

@@ -24,8 +24,8 @@ extension Service {
         world.ledger.isPaused = actions.lose != nil || actions.token != nil
         defer { world.ledger.isPaused = false }
         let isLostAfter = actions.lose.map { state?.makes($0, call) ?? false } ?? false
-        if let what = actions.lose, !isLostAfter { state?.lose(what, call, &world) }
-        if let fault = actions.token { state?.spoilToken(fault, call, &world) }
+        if let what = actions.lose, !isLostAfter { state?.lose(what, concerned(actions, call), call, &world) }
+        if let fault = actions.token { state?.spoilToken(fault, concerned(actions, call), call, &world) }
         let wait = actions.delay.flatMap { delay in actions.delayChance.map { delay.draw($0) } } ?? 0
         let isBeforeBody = actions.delay?.isBeforeBody ?? false && actions.mayReachBody
         var script: WireScript
@@ -42,8 +42,14 @@ extension Service {
             }
         }
         if wait > 0, !isBeforeBody { script.steps.insert(.wait(wait), at: 0) }
-        if let what = actions.lose, isLostAfter { state?.lose(what, call, &world) }
+        if let what = actions.lose, isLostAfter { state?.lose(what, concerned(actions, call), call, &world) }
         return script
+    }
+
+    /// Of the tokens that a call names, those that are lost or spoilt.
+    private func concerned(_ actions: Actions, _ call: Call) -> [[UInt8]] {
+        let tokens = call.facts.tokens
+        return actions.concerns.map { tokens.filter($0) } ?? tokens
     }
 
     /// An answer that was recorded, as it was.

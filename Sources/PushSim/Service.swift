@@ -136,6 +136,11 @@ package final class Service: RequestHandler {
         try own.restore(document.root)
     }
 
+    /// The topic of FCM's that a name stands for, or nil where it is none.
+    package static func topic(_ name: [UInt8], _ options: OptionValues) -> [UInt8]? {
+        TopicName.checked(name, isStrict: options["sunbird.topicNames"] == "strict")
+    }
+
     /// What happened in the default scope, for people and programs: calls, what no backend owns, obligations.
     package var report: [UInt8] { JSONWriter.pretty(ControlAPI(self, defaultScope).report) }
 

@@ -30,6 +30,8 @@ package struct Actions: Sendable {
     package var mutate: Mutation?
     package var lose: String?
     package var token: String?
+    /// Of a call that names several tokens: those that are lost or spoilt, where the rule names one; nil for all.
+    package var concerns: (@Sendable ([UInt8]) -> Bool)?
     /// What is changed in a discovery document.
     package var discovery: JSON?
     /// What the delay is drawn by.
@@ -61,6 +63,7 @@ package struct Actions: Sendable {
         connection = connection ?? later.connection
         if wire == nil, later.wire != nil { (wire, wireChance) = (later.wire, chance) }
         mutate = mutate ?? later.mutate
+        if lose == nil, token == nil { concerns = later.concerns }
         lose = lose ?? later.lose
         token = token ?? later.token
         discovery = discovery ?? later.discovery

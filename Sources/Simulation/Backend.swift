@@ -31,12 +31,13 @@ package protocol BackendState: AnyObject {
     /// - Parameter retryAfter: nanoseconds, where the profile says when to come back.
     func scripted(_ status: Int, retryAfter: Int64?, _ call: Call, _ world: inout World) -> Answer
     /// Loses what `what` names of the call's subject, as a server that forgets.
-    func lose(_ what: String, _ call: Call, _ world: inout World)
+    /// - Parameter tokens: of those that the call names, the ones that are concerned.
+    func lose(_ what: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World)
     /// Whether the call makes what it is to lose, so that it is lost after the answer.
     func makes(_ what: String, _ call: Call) -> Bool
     /// Whether the call is refused by its head alone, so that its body is not wanted.
     func refusesUnread(_ call: Call, _ world: inout World) -> Bool
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World)
+    func spoilToken(_ fault: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World)
     /// Changes an answer of discovery as a profile wants it.
     func changeDiscovery(_ response: inout Response, _ patch: JSON)
     /// A profile has decided on a delivery; what concerns the state is done now.

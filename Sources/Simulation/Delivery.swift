@@ -28,6 +28,8 @@ package final class Delivery: @unchecked Sendable {
     package var subscriber: [UInt8]?
     package var deviceID: [UInt8]?
     package var topic: [UInt8]?
+    /// Of a message to a condition on topics: those that it names.
+    package var conditionTopics: [[UInt8]] = []
     /// Of the device, where its backend has such.
     package var platform: String?
     /// Seconds that the push service may keep it.

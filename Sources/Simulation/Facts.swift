@@ -8,6 +8,8 @@ package final class Facts: @unchecked Sendable {
     package var otherTokens: [[UInt8]] = []
     package var subscriber: [UInt8]?
     package var topic: [UInt8]?
+    /// Of a message to a condition on topics: those that it names. A rule that asks for one of them is asked for the call.
+    package var conditionTopics: [[UInt8]] = []
     package var kind: String?
     package var transport: String?
 

@@ -95,7 +95,7 @@ def configuration():
             options: { "ntm.bodyStyle": "stringified", "fluxer.rateLimits": "off", "sunbird.types": "10,20,30,40" }, // and a comment
             accounts: [{ id: "900", name: "Ada", sessions: ["flx_0123456789abcdefghijklmnopqrstuvwxyz"] }],
             devices: [{ account: "900", platform: "ios_apns", token: "abcd" },
-                      { backend: "sunbird", token: "tok-1", topics: ["tenant-1", "x"] }, { backend: "sunbird", token: "tok-2" }],
+                      { backend: "sunbird", token: "tok-1", topics: ["/topics/tenant-1", "x"] }, { backend: "sunbird", token: "tok-2" }],
             templates: { "ntm.apns": { who: "{{to_routing_id}}", text: "<{{userdata}}|{{room_id}}>", aps: "{{aps}}", n: [1.50] } },
             profile: "calm", seed: 7, delivery: { routes: { "push.example.org": "http://127.0.0.1:9" } },
         }""")
@@ -123,6 +123,8 @@ def configuration():
                 ('{ delivery: { routes: { a: "http://10.0.0.1:80" } } }', "1:28: a route is http://"),
                 ('{ devices: [{ backend: "sunbird", token: "a b" }] }', '1:42: "token" "a b" is no registration token'),
                 ('{ devices: [{ backend: "sunbird", token: "a", topics: ["t", "t"] }] }', '1:61: "topics" '),
+                ('{ devices: [{ backend: "sunbird", token: "a", topics: ["t", "x y"] }] }', '1:61: "x y" is no name of a topic'),
+                ('{ devices: [{ backend: "sunbird", token: "a", topics: "t" }] }', '1:55: "topics" must be a list'),
                 ('{ devices: [{ backend: "sunbird", topic: "t" }] }', '1:35: unknown key "topic". Did you mean "topics"?'),
                 ('{ devices: [{ backend: "ntm" }] }', '1:24: "backend" must be fluxer or sunbird'),
                 ('{ options: { "sunbird.types": "1,2,3,3" } }', "1:14: "),

@@ -30,7 +30,7 @@ struct SunbirdConditionTests {
             ("'a' in topics || 'b' in topics && 'c' in topics", "abc"),
             ("'a' in topics || ('b' in topics && 'c' in topics)", "a ab abc"),
             ("'General' in topics && 'c' in topics", "abc c"), ("('/topics/c' in topics)", "abc c"),
-            ("'none' in topics", ""), (" ( ( 'c'  in  topics ) ) ", "abc c"),
+            ("'none' in topics", ""), (" ( ( 'c'  in  topics ) ) ", "abc c"), (#"'c'\tin\ntopics"#, "abc c"),
         ])
     func meets(_ condition: String, _ wanted: String) async throws {
         try await addDevices()
@@ -40,6 +40,46 @@ struct SunbirdConditionTests {
         #expect(got.joined(separator: " ") == wanted)
         // Sent by no topic, it comes from the sender.
         for token in got { #expect(sim.inbox(of: token).deliveries.first?.dictionary?["from"]?.string == "p") }
+    }
+
+    @Test(
+        "A rule for a topic is asked about conditions that name it, at the call and at each delivery, and in the journal"
+    )
+    func rules() async throws {
+        try await addDevices()
+        let profile = """
+            { rules: [ { id: "b", on: { side: "delivery", topic: "b" }, then: { drop: true } },
+                       { id: "c", on: { route: "sendMessage", topic: "c" }, then: { status: 503 } } ] }
+            """
+        try sim.setProfile(.json5(profile))
+        #expect(try await send("'a' in topics && 'b' in topics").status == 200)
+        #expect(sim.inbox(of: "ab").deliveries.isEmpty)
+        #expect(try await send("'a' in topics && !('c' in topics)").status == 503)
+        #expect(try await send("'a' in topics").status == 200 && sim.inbox(of: "ab").deliveries.count == 1)
+        let rows = try await sim.fcm("GET", "/__pushsim/journal?backend=sunbird").json["entries"]?.elements ?? []
+        #expect(rows.contains { $0["condition_topics"]?.elements?.count == 2 })
+    }
+
+    @Test("A tenant's topic that a condition names is one that a user who has left gets nothing by")
+    func leftTenant() async throws {
+        _ = try await sim.add("alpha", "a")
+        try sim.sunbird.setTenant("alpha", of: "a")
+        try sim.sunbird.setTenant("beta", of: "a")
+        _ = try await send("'alpha' in topics || 'z' in topics")
+        #expect(try await sim.state(of: "sunbird.tenants") == "broken")
+    }
+
+    @Test(
+        "The legacy sending goes to one kind of target",
+        arguments: [
+            #""to":"/topics/b","condition":"'a' in topics""#, #""registration_ids":["b"],"condition":"'a' in topics""#,
+            #""to":"a","registration_ids":["b"]"#,
+        ])
+    func oneTarget(_ targets: String) async throws {
+        try await addDevices()
+        let answer = try await sim.fcm("POST", "/fcm/send", #"{\#(targets),"data":{"k":"v"}}"#)
+        #expect(answer.status == 400 && answer.body.text.hasPrefix("Must use only one of"))
+        #expect(sim.inbox(of: "a").deliveries.isEmpty && sim.inbox(of: "b").deliveries.isEmpty)
     }
 
     @Test("A condition that is only tried out is sent to nobody; the legacy sending takes one too")

@@ -117,6 +117,11 @@ struct SunbirdSendingTests {
         #expect(bad.status == 400 && bad.json["params"]?["err"]?.string == "CLIENT_ERROR")
         #expect(bad.json["params"]?["errmsg"]?.string == "$.request.notifications[1].rawData.id: is missing")
         #expect(sim.got("a").count == 2)
+        // Where both are given, one of them counts.
+        let both = #"{"mode":"device","config":{"topic":"tn"},"ids":["a"],"rawData":\#(greeting)}"#
+        #expect(
+            try await sim.fcm("POST", "/v1/notification/send" + path, request(both), fields: []).status == 200)
+        #expect(sim.got("a").count == 3 && sim.got("b").count == (path.isEmpty ? 2 : 1))
     }
 }
 

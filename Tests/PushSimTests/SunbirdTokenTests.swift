@@ -120,6 +120,44 @@ struct SunbirdTokenTests {
         #expect(try await sim.state(of: "sunbird.topics") == "broken")
     }
 
+    @Test("The topics of the tenant that a user has now are its own, though their names begin with another's")
+    func namesThatBeginAlike() async throws {
+        _ = try await sim.add("org", "a")
+        try sim.sunbird.setTenant("org", of: "a")
+        try sim.sunbird.setTenant("org-2", of: "a")
+        _ = try await sim.add("org-2", "a")
+        _ = try await sim.add("org-2-class", "a")
+        _ = try await sim.fcm("POST", "/iid/v1:batchRemove", #"{"to":"org-2-class","registration_tokens":["a"]}"#)
+        #expect(try await sim.state(of: "sunbird.tenants") == "not exercised")
+        _ = try await sim.fcm("POST", "/iid/v1:batchRemove", #"{"to":"org","registration_tokens":["a"]}"#)
+        #expect(try await sim.state(of: "sunbird.tenants") == "met")
+        _ = try await sim.add("org-2-class", "a")
+        _ = try await sim.broadcast(greeting, #","topic":"org-2""#)
+        _ = try await sim.broadcast(greeting, #","topic":"org-2-class""#)
+        #expect(try await sim.state(of: "sunbird.tenants") == "met")
+    }
+
+    @Test(
+        "A device meets the obligation once it is on its tenant's topic; an app is not blamed for a token it does not know"
+    )
+    func tenantsTopic() async throws {
+        _ = try await sim.fcm("POST", "/iid/register", "device=1&app=x&sender=2")
+        let state = try await sim.fcm("GET", "/__pushsim/state").json
+        let token = state["sunbird"]?["tokens"]?[0]?["token"]?.string ?? ""
+        try sim.sunbird.setTenant("alpha", of: token)
+        _ = try await sim.add("other", token)
+        #expect(try await sim.state(of: "sunbird.topics") == "not exercised")
+        _ = try await sim.add("alpha", token)
+        #expect(try await sim.state(of: "sunbird.topics") == "met")
+        let new = try sim.sunbird.rotate(token)
+        _ = try await sim.broadcast(greeting, #","topic":"alpha""#)
+        #expect(try await sim.add("alpha", token).json["results"]?[0]?["error"]?.string == "NOT_FOUND")
+        #expect(try await sim.state(of: "sunbird.topics") == "met")
+        _ = try await sim.add("other", new)
+        _ = try await sim.broadcast(greeting, #","topic":"alpha""#)
+        #expect(try await sim.state(of: "sunbird.topics") == "broken")
+    }
+
     @Test("A tenant that is joined again is no longer left; of none, a device owes nothing")
     func backAgain() async throws {
         _ = try await sim.add("alpha", "a")
@@ -139,7 +177,7 @@ struct SunbirdTokenTests {
         #expect(answer.status == 400 && answer.json["error"]?["path"]?.string == "$.tenant")
     }
 
-    @Test("Rotated tokens, tenants and those that are left are part of the state; a circle of tokens ends")
+    @Test("Rotated tokens, tenants and those that are left are part of the state")
     func snapshot() async throws {
         _ = try await sim.add("alpha", "a", "b")
         try sim.sunbird.setTenant("alpha", of: "a")
@@ -153,8 +191,29 @@ struct SunbirdTokenTests {
         #expect(try await sim.fcm("GET", "/__pushsim/state").json == state)
         _ = try await sim.broadcast(greeting, #","topic":"alpha""#)
         #expect(try await sim.state(of: "sunbird.tenants") == "broken")
-        let circle = #"{"sunbird":{"rotated_tokens":[{"token":"x","new":"y"},{"token":"y","new":"x"}]}}"#
-        #expect(try await sim.fcm("PUT", "/__pushsim/state", circle).status == 204)
-        #expect(try await legacy(#""x""#)["results"]?[0]?["error"]?.string == "NotRegistered")
+    }
+
+    @Test(
+        "A state in which tokens go round in a circle, or a tenant has no name, is refused and changes nothing",
+        arguments: [
+            (#"{"rotated_tokens":[{"token":"x","new":"y"},{"token":"y","new":"x"}]}"#, "rotated_tokens[1]"),
+            (#"{"rotated_tokens":[{"token":"x","new":"x"}]}"#, "rotated_tokens[0]"),
+            (#"{"rotated_tokens":[{"token":"x","new":"y"},{"token":"x","new":"z"}]}"#, "rotated_tokens[1]"),
+            (#"{"rotated_tokens":[{"token":"x","new":"a b"}]}"#, "rotated_tokens[0]"),
+            (#"{"tokens":[{"token":"a","tenant":""}]}"#, "tokens[0]"),
+            (#"{"tokens":[{"token":"a","left":[""]}]}"#, "tokens[0]"),
+            (#"{"broadcasts":[{"id":"b1","topic":"t","payload":{},"repeat":"x"}]}"#, "broadcasts[0].repeat"),
+            (#"{"broadcasts":[{"id":"b1","topic":"t","payload":{},"timeZone":"UTC"}]}"#, "broadcasts[0].timeZone"),
+            (
+                #"{"broadcasts":[{"id":"b1","topic":"t","payload":{},"repeat":"* * * * *","timeZone":"x"}]}"#,
+                "broadcasts[0].timeZone"
+            ),
+        ])
+    func noState(_ state: String, _ path: String) async throws {
+        _ = try await sim.add("tn", "a")
+        let before = try await sim.fcm("GET", "/__pushsim/state").body
+        let answer = try await sim.fcm("PUT", "/__pushsim/state", #"{"sunbird":\#(state)}"#)
+        #expect(answer.status == 400 && answer.json["error"]?["path"]?.string == "$.sunbird.\(path)")
+        #expect(try await sim.fcm("GET", "/__pushsim/state").body == before)
     }
 }

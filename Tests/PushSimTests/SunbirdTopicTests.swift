@@ -45,7 +45,7 @@ struct SunbirdTopicTests {
         #expect(try await sim.fcm("GET", "/iid/info/tok?details=true").json["rel"]?["topics"]?["tn"] == nil)
     }
 
-    @Test("A device that registers has the same token each time, and may come back after deleting it")
+    @Test("A device that registers has the same token each time, and another one after deleting it")
     func registers() async throws {
         let form = "device=1&app=org.sunbird.app&sender=42"
         let token = try await sim.fcm("POST", "/iid/register", form).body.text
@@ -54,10 +54,16 @@ struct SunbirdTopicTests {
         let own = String(token.dropFirst(6))
         _ = try await sim.fcm("POST", "/iid/register", form + "&delete=true")
         #expect(try await sim.add("tn", own).body.text == #"{"results":[{"error":"NOT_FOUND"}]}"#)
-        #expect(try await sim.fcm("POST", "/iid/register", form).body.text == token)
-        #expect(try await sim.add("tn", own).body.text == #"{"results":[{}]}"#)
-        let bad = try await sim.fcm("POST", "/iid/register")
-        #expect(bad.status == 400 && bad.body.text == "Error=INVALID_PARAMETERS")
+        let another = try await sim.fcm("POST", "/iid/register", form).body.text
+        #expect(another.hasPrefix("token=") && another != token)
+        #expect(try await sim.fcm("POST", "/iid/register", form).body.text == another)
+        #expect(try await sim.add("tn", String(another.dropFirst(6))).body.text == #"{"results":[{}]}"#)
+        // A dead token stays dead.
+        #expect(try await sim.add("tn", own).body.text == #"{"results":[{"error":"NOT_FOUND"}]}"#)
+        for body in ["", #"{"bad":1}"#, String(repeating: "[", count: 1000), "delete=true", "device=&app=&sender="] {
+            let bad = try await sim.fcm("POST", "/iid/register", body)
+            #expect(bad.status == 400 && bad.body.text == "Error=INVALID_PARAMETERS", "\(body)")
+        }
     }
 
     @Test(

@@ -184,7 +184,7 @@ final class FluxerState: BackendState {
         }
     }
 
-    func lose(_ what: String, _ call: Call, _ world: inout World) {
+    func lose(_ what: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {
         guard case .known(let account, let session) = resolve(call, &world) else { return }
         if what == "session" { return revoke(session) }
         let facts = call.facts
@@ -195,5 +195,5 @@ final class FluxerState: BackendState {
         }
     }
 
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {}
+    func spoilToken(_ fault: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {}
 }

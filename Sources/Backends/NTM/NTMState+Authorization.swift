@@ -69,7 +69,7 @@ extension NTMState {
         return issuer
     }
 
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {
+    func spoilToken(_ fault: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {
         if fault == "expire", let bearer = Bearer(call.head) { expiredBearers.insert(bearer.text) }
     }
 

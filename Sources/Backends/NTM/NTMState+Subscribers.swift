@@ -274,7 +274,7 @@ extension NTMState {
         ]
     }
 
-    func lose(_ what: String, _ call: Call, _ world: inout World) {
+    func lose(_ what: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {
         let facts = call.facts
         let named = facts.subscriber.flatMap { subscribers[ByteKey($0)] }
         guard let subscriber = named ?? facts.token.flatMap({ oldest(withToken: $0) }) else { return }

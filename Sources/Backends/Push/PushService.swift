@@ -157,8 +157,8 @@ final class PushServiceState: BackendState {
         Answer(Self.failure(status, StatusText.reason(status)))
     }
 
-    func lose(_ what: String, _ call: Call, _ world: inout World) {}
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {}
+    func lose(_ what: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {}
+    func spoilToken(_ fault: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {}
 
     func control(
         _ name: String, _ method: String, _ body: JSONValue?, _ world: inout World

@@ -6,7 +6,7 @@ import PushSimWire
 final class Broadcast {
     let id: Int
     let topic: [UInt8]
-    let notification: SunbirdNotification
+    fileprivate(set) var notification: SunbirdNotification
     let repetition: (text: String, timeZone: String?, plan: Repetition)?
     var runs = 0
     /// Of the next run, in nanoseconds since 1970; nil where there is none.
@@ -37,33 +37,34 @@ final class Broadcast {
     }
 
     /// `15m` or five fields; a time zone goes with the latter.
+    /// - Parameter path: of what has both as members.
     static func repetition(
-        _ text: String?, _ timeZone: String?
+        _ text: String?, _ timeZone: String?, path: String = "$"
     ) throws(ControlError) -> (text: String, timeZone: String?, plan: Repetition)? {
         guard let text else {
-            if timeZone != nil { throw ControlError("needs a \"repeat\" of five fields", path: "$.timeZone") }
+            if timeZone != nil { throw ControlError("needs a \"repeat\" of five fields", path: "\(path).timeZone") }
             return nil
         }
         if let cron = Cron(text) {
-            return (text, timeZone, .cron(cron, try zone(timeZone ?? "UTC")))
+            return (text, timeZone, .cron(cron, try zone(timeZone ?? "UTC", "\(path).timeZone")))
         }
         guard let span = TimeText.duration(text), span >= 60_000_000_000, span % 60_000_000_000 == 0 else {
             throw ControlError(
                 "\"\(text)\" is neither whole minutes such as \"15m\" nor five fields such as \"0 8 * * 1-5\"",
-                path: "$.repeat")
+                path: "\(path).repeat")
         }
-        if timeZone != nil { throw ControlError("needs a \"repeat\" of five fields", path: "$.timeZone") }
+        if timeZone != nil { throw ControlError("needs a \"repeat\" of five fields", path: "\(path).timeZone") }
         return (text, nil, .every(span))
     }
 
-    private static func zone(_ text: String) throws(ControlError) -> ZoneInfo {
+    private static func zone(_ text: String, _ path: String) throws(ControlError) -> ZoneInfo {
         if let offset = offset(text) { return ZoneInfo(offset: offset) }
         do throws(ZoneInfo.Failure) {
             return try ZoneInfo(named: text)
         } catch {
             throw ControlError(
                 "\(error.message); it is a name such as Asia/Kolkata, an offset such as +05:30, or UTC",
-                path: "$.timeZone")
+                path: path)
         }
     }
 
@@ -108,11 +109,18 @@ extension SunbirdState {
         try reader.finish()
         guard let payload else { throw ControlError("is missing", path: "$.payload") }
         let topic = try Self.topic(given, options)
-        let notification = try notification(payload, path: "$.payload", &world)
+        var notification = try notification(payload, path: "$.payload", &world)
         try checkSize(notification, 2048, "$.payload")
         let first = repetition?.plan.next(after: world.clock.now)
-        if let repetition, first == nil {
-            throw ControlError("\"\(repetition.text)\" names no time that comes", path: "$.repeat")
+        // It ends by when it is sent, which is still to come.
+        if case .cron = repetition?.plan, notification.lasts != nil { notification.ends = nil }
+        if let repetition {
+            guard let first else {
+                throw ControlError("\"\(repetition.text)\" names no time that comes", path: "$.repeat")
+            }
+            if case .cron = repetition.plan, notification.isOver(first) {
+                throw ControlError("\"\(repetition.text)\" names no time before the expiry", path: "$.repeat")
+            }
         }
         if repetition != nil, notification.afterInstall != nil {
             throw ControlError("does not go together with the app's own notifications", path: "$.repeat")
@@ -213,6 +221,7 @@ extension SunbirdState {
     private func run(_ broadcast: Broadcast, _ due: Int64, _ world: inout World) -> [Delivery] {
         let now = world.clock.now
         broadcast.next = nil
+        if broadcast.runs == 0 { broadcast.notification.begins(at: now) }
         guard !broadcast.notification.isOver(now) else { return [] }
         broadcast.runs += 1
         broadcast.next = broadcast.repetition?.plan.next(due: due, now: now)

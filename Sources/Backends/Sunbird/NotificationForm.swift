@@ -16,6 +16,8 @@ struct SunbirdNotification: Sendable {
     let begins: Int64?
     /// From which it is gone; nil never.
     var ends: Int64?
+    /// How long after its sending it is gone, where that decides; in nanoseconds.
+    let lasts: Int64?
     /// Of one of the app's own, which nobody sends: how long after the install it is shown, in nanoseconds.
     let afterInstall: Int64?
 
@@ -26,6 +28,7 @@ struct SunbirdNotification: Sendable {
         let own = value[form == .control ? "notificationid" : "id"]
         // However it is spelt: 1.0 is 1.
         id = own?.int.map { Array(String($0).utf8) } ?? Self.text(own)
+        lasts = form == .control ? Self.milliseconds(value["expiry"]) : nil
         switch form {
         case .design, .draft:
             let hours = value[form == .design ? "relativetime" : "relative"]?.int.map(Int64.init)
@@ -36,7 +39,7 @@ struct SunbirdNotification: Sendable {
             ends = Self.end(Self.sum(begins, minutes.flatMap { Self.product($0, 60_000_000_000) }))
         case .control:
             (begins, afterInstall) = (nil, nil)
-            ends = Self.end(Self.sum(now, Self.milliseconds(value["expiry"])))
+            ends = Self.end(Self.sum(now, lasts))
         case .shipped:
             afterInstall = nil
             begins = Self.instant(Self.text(value["displayTime"]))
@@ -58,6 +61,11 @@ struct SunbirdNotification: Sendable {
         case .shipped: try Self.checkShipped(value, path)
         }
         self.init(unchecked: value, form, now: now)
+    }
+
+    /// It is sent for the first time.
+    mutating func begins(at now: Int64) {
+        if let lasts { ends = Self.end(Self.sum(now, lasts)) }
     }
 
     /// Whether it is of this moment that nobody gets it any more.
@@ -138,6 +146,14 @@ struct SunbirdNotification: Sendable {
         }
         for name in ["title", "description"] as [StaticString] where action[name]?.string == nil {
             throw ControlError("must be a text", path: "\(path).actionData.\(name)")
+        }
+        for name in ["thumbnail", "banner", "deepLink", "identifier", "filter"] as [StaticString] {
+            if let value = action[name], value.kind != .string {
+                throw ControlError("must be a text, not \(value.kindName)", path: "\(path).actionData.\(name)")
+            }
+        }
+        if let filter = action["filter"]?.stringBytes, (try? JSONDocument(filter)) == nil {
+            throw ControlError("must be the text of JSON", path: "\(path).actionData.filter")
         }
     }
 

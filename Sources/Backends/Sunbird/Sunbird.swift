@@ -85,7 +85,7 @@ package struct Sunbird: Backend {
         case .send, .sendSync, .sendMessage, .sendLegacy:
             facts.kind = "broadcast"
             let target = SendTarget(call, isLegacy: RouteName(rawValue: route) == .sendLegacy)
-            (facts.tokens, facts.topic) = (target.tokens, target.topic)
+            (facts.tokens, facts.topic, facts.conditionTopics) = (target.tokens, target.topic, target.conditionTopics)
         case .batchAdd, .batchRemove:
             if let root = call.plainBody().flatMap({ try? JSONDocument($0) })?.root {
                 facts.topic = root["to"]?.stringBytes.map(TopicName.bare)
@@ -113,15 +113,18 @@ package struct Sunbird: Backend {
 struct SendTarget {
     var tokens: [[UInt8]] = []
     var topic: [UInt8]?
+    var conditionTopics: [[UInt8]] = []
 
     init(_ call: Call, isLegacy: Bool) {
         guard let root = call.plainBody().flatMap({ try? JSONDocument($0) })?.root else { return }
         if isLegacy {
+            condition(root)
             let to = root["to"].map { [$0] } ?? root["registration_ids"]?.elements ?? []
             tokens = to.compactMap(\.stringBytes)
             guard let name = tokens.first, name.starts(with: TopicName.prefix) else { return }
             (tokens, topic) = ([], TopicName.bare(name))
         } else if let message = root["message"] {
+            condition(message)
             tokens = [message["token"]?.stringBytes].compactMap { $0 }
             topic = message["topic"]?.stringBytes.map(TopicName.bare)
         } else {
@@ -129,5 +132,10 @@ struct SendTarget {
             topic = all.first?["config"]?["topic"]?.stringBytes.map(TopicName.bare)
             tokens = all.flatMap { $0["ids"]?.elements ?? [] }.compactMap(\.stringBytes)
         }
+    }
+
+    private mutating func condition(_ message: JSONValue) {
+        let text = message["condition"]?.stringBytes
+        conditionTopics = text.flatMap { try? TopicCondition($0, isStrict: false) }?.topics ?? []
     }
 }

@@ -4,9 +4,9 @@ import PushSimWire
 
 extension SunbirdState {
     /// The platform's own sending: what goes to devices is delivered, other modes are only taken.
-    func platformSend(_ call: Call, _ world: inout World) -> Response {
+    func platformSend(_ call: Call, isSync: Bool, _ world: inout World) -> Response {
         do throws(ControlError) {
-            let sendings = try read(call, &world)
+            let sendings = try read(call, isSync: isSync, &world)
             for sending in sendings { deliver(sending, &world) }
             return envelope(call, &world, status: 200, code: "OK", message: nil)
         } catch {
@@ -21,7 +21,9 @@ extension SunbirdState {
     }
 
     /// All are read before any is sent.
-    private func read(_ call: Call, _ world: inout World) throws(ControlError) -> [PlatformSending] {
+    private func read(
+        _ call: Call, isSync: Bool, _ world: inout World
+    ) throws(ControlError) -> [PlatformSending] {
         let root: JSONValue
         do throws(GoogleError) {
             root = try object(call)
@@ -47,13 +49,15 @@ extension SunbirdState {
             guard let data = entry["rawData"], data.kind == .object else {
                 throw ControlError("must be an object", path: "\(path).rawData")
             }
-            let topic = ids.isEmpty ? given.map(TopicName.bare) ?? options.defaultTopic : given.map(TopicName.bare)
+            // Where both are given the waiting call goes to the ids, the other one to the topic.
+            let isToTokens = !ids.isEmpty && (isSync || given == nil)
+            let topic = isToTokens ? nil : given.map(TopicName.bare) ?? options.defaultTopic
             let notification = try notification(data, path: "\(path).rawData", &world)
             if notification.afterInstall != nil {
                 throw ControlError("is one of the app's own, which nobody sends", path: "\(path).rawData")
             }
             try checkSize(notification, topic == nil ? 4096 : 2048, "\(path).rawData")
-            sendings.append(PlatformSending(topic: topic, tokens: ids, notification: notification))
+            sendings.append(PlatformSending(topic: topic, tokens: isToTokens ? ids : [], notification: notification))
         }
         return sendings
     }

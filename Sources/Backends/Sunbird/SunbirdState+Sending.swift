@@ -88,6 +88,10 @@ extension SunbirdState {
         if options.isLegacyOver { return Self.text("DeprecatedApi", status: 404) }
         let root = try object(call)
         let isTrial = root["dry_run"]?.bool ?? false
+        let targets = [root["to"], root["registration_ids"], root["condition"]].count { $0.map { !$0.isNull } ?? false }
+        if targets > 1 {
+            return Self.text("Must use only one of \"to\", \"registration_ids\" and \"condition\"", status: 400)
+        }
         if let target = try legacyTopics(root) {
             let message = try raw(target, root, "")
             if message.size > message.limit { return Self.json(["error": "MessageTooBig"]) }
@@ -126,7 +130,7 @@ extension SunbirdState {
     /// Of a message to a topic, or to those whom a condition names.
     private func legacyTopics(_ root: JSONValue) throws(GoogleError) -> FCMMessage.Target? {
         if let to = root["to"]?.stringBytes, to.starts(with: TopicName.prefix) { return .topic(try topic(to, "to")) }
-        guard root["to"] == nil, root["registration_ids"] == nil, let condition = root["condition"] else { return nil }
+        guard let condition = FCMReader.member(root, "condition") else { return nil }
         return .condition(try FCMReader.condition(condition, "condition", isStrict: options.isStrict))
     }
 
@@ -143,12 +147,20 @@ extension SunbirdState {
         _ message: FCMMessage, to devices: [FCMDevice], id: [UInt8], sender: String, deadline: Int64? = nil,
         _ world: inout World
     ) -> [Delivery] {
-        if case .topic(let topic) = message.target { noteTenants(topic, devices, &world) }
+        var named: [[UInt8]] = []
+        switch message.target {
+        case .topic(let topic): noteTenants(topic, devices, &world)
+        case .condition(let condition):
+            named = condition.topics
+            for topic in named { noteStrangers(topic, devices, &world) }
+        case .token: break
+        }
         let parcels = devices.map { device in
             let delivery = Delivery(
                 id: world.reserveDelivery(), backend: "sunbird", kind: "broadcast", transport: "fcm",
                 token: device.token)
             if case .topic(let topic) = message.target { delivery.topic = topic }
+            delivery.conditionTopics = named
             delivery.deadline = deadline
             return Parcel(delivery, retries: Self.retries) { delivery, shaping in
                 Self.make(delivery, message, id, sender, shaping.actions.payload)

@@ -38,6 +38,7 @@ extension SunbirdState {
                     ]
                     if let tenant = device.tenant { entry.set("tenant", .text(tenant)) }
                     if !device.left.isEmpty { entry.set("left", Self.sorted(device.left)) }
+                    if device.isUnused { entry.set("unused", true) }
                     return entry
                 }),
             "lost_tokens": Self.sorted(lost.map(\.bytes)),
@@ -90,9 +91,11 @@ extension SunbirdState {
             var own = try MemberReader(entry, path: "$.sunbird.rotated_tokens[\(index)]")
             let (old, new) = (Array(try own.required("token").utf8), Array(try own.required("new").utf8))
             try own.finish()
-            guard DeviceToken.isWellFormed(new), fresh.devices[ByteKey(old)] == nil else {
+            guard DeviceToken.isWellFormed(new), fresh.devices[ByteKey(old)] == nil, fresh.rotated[ByteKey(old)] == nil,
+                fresh.current(new) != old
+            else {
                 throw ControlError(
-                    "is no registration token, or in the place of one that lives",
+                    "is no registration token, in the place of one that lives, or stands twice",
                     path: "$.sunbird.rotated_tokens[\(index)]")
             }
             fresh.rotated[ByteKey(old)] = new
@@ -152,6 +155,10 @@ extension SunbirdState {
         device.shown = Set((try reader.strings("shown") ?? []).map { Array($0.utf8) })
         device.tenant = try reader.string("tenant").map { Array($0.utf8) }
         device.left = Set((try reader.strings("left") ?? []).map { Array($0.utf8) })
+        device.isUnused = try reader.bool("unused") ?? false
+        for tenant in device.left.union([device.tenant].compactMap { $0 }) where !(1...900).contains(tenant.count) {
+            throw ControlError("names a tenant that is empty or too long", path: path)
+        }
         try reader.finish()
     }
 
@@ -160,7 +167,8 @@ extension SunbirdState {
         let name = try reader.required("id")
         let topic = Array(try reader.required("topic").utf8)
         let payload = try reader.object("payload")
-        let repetition = try Broadcast.repetition(try reader.string("repeat"), try reader.string("timeZone"))
+        let repetition = try Broadcast.repetition(
+            try reader.string("repeat"), try reader.string("timeZone"), path: path)
         let runs = try reader.count("runs")
         let next = try reader.time("next")
         let expires = try reader.time("expires")

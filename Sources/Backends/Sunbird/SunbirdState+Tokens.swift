@@ -15,6 +15,7 @@ extension SunbirdState {
         lost.remove(ByteKey(fresh))
         let successor = FCMDevice(fresh, sequence: nextSequence, since: world.clock.now)
         (successor.tenant, successor.left, successor.shown) = (device.tenant, device.left, device.shown)
+        successor.isUnused = true
         add(successor)
         return fresh
     }
@@ -22,12 +23,17 @@ extension SunbirdState {
     /// The token that has taken a token's place by now.
     func current(_ token: [UInt8]) -> [UInt8] {
         var token = token
-        // No further than there are any: what was loaded may go round in a circle.
-        for _ in 0..<rotated.count {
-            guard let next = rotated[ByteKey(token)] else { break }
-            token = next
-        }
+        // They never go round in a circle: a new token is drawn, and a state that says otherwise is refused.
+        while let next = rotated[ByteKey(token)] { token = next }
         return token
+    }
+
+    /// The token that a device gets which registers anew: a dead one stays dead.
+    func successor(of token: [UInt8], _ world: inout World) -> [UInt8] {
+        guard lost.contains(ByteKey(token)) else { return token }
+        let fresh = Self.newToken([token], &world)
+        rotated[ByteKey(token)] = fresh
+        return fresh
     }
 
     /// A client's own call names a token.
@@ -36,6 +42,7 @@ extension SunbirdState {
         if rotated[ByteKey(token)] != nil {
             broken(.rotated, call, "The token \"\(token.text)\" was replaced by another.", &world)
         } else if rotated.values.contains(token) {
+            devices[ByteKey(token)]?.isUnused = false
             met(.rotated, &world)
         }
     }
@@ -76,9 +83,10 @@ extension SunbirdState {
         return ControlAnswer(204)
     }
 
-    /// Something is sent to a topic: who should be on it, and who should not.
+    /// Something is sent to a topic: who should be on it, and who should not. An app that has not used its new token yet
+    /// may not know it.
     func noteTenants(_ topic: [UInt8], _ receivers: [FCMDevice], _ world: inout World) {
-        for device in order where device.tenant == topic {
+        for device in order where device.tenant == topic && !device.isUnused {
             if device.isOn(topic) {
                 met(.topics, &world)
             } else {
@@ -86,22 +94,31 @@ extension SunbirdState {
                 broken(.topics, 0, why, &world)
             }
         }
+        noteStrangers(topic, receivers, &world)
+    }
+
+    /// Who gets something by a topic of a tenant that the user has left.
+    func noteStrangers(_ topic: [UInt8], _ receivers: [FCMDevice], _ world: inout World) {
         for device in receivers where device.isOn(topic) {
-            guard let tenant = Self.owner(topic, device.left) else { continue }
+            guard let tenant = Self.formerOwner(topic, device) else { continue }
             let why = "\"\(device.token.text)\" has left \(tenant.text), and is on the topic \(topic.text) still."
             broken(.tenants, 0, why, &world)
         }
     }
 
     func noteLeaving(_ device: FCMDevice, _ topic: [UInt8], _ world: inout World) {
-        if device.isOn(topic), Self.owner(topic, device.left) != nil { met(.tenants, &world) }
+        if device.isOn(topic), Self.formerOwner(topic, device) != nil { met(.tenants, &world) }
     }
 
-    /// Whose topic it is: its name is the tenant's, or begins with it and a sign.
-    private static func owner(_ topic: [UInt8], _ tenants: Set<[UInt8]>) -> [UInt8]? {
-        tenants.sorted { $0.lexicographicallyPrecedes($1) }.first { tenant in
-            guard topic.begins(with: tenant) else { return false }
-            return topic.count == tenant.count || "-_.~%".utf8.contains(topic[tenant.count])
-        }
+    /// The tenant that the user has left and whose topic it is, unless it is of the tenant that the user has now.
+    private static func formerOwner(_ topic: [UInt8], _ device: FCMDevice) -> [UInt8]? {
+        if let tenant = device.tenant, owns(tenant, topic) { return nil }
+        return device.left.sorted { $0.lexicographicallyPrecedes($1) }.first { owns($0, topic) }
+    }
+
+    /// A tenant's topics have its name, or its name, a sign and more.
+    private static func owns(_ tenant: [UInt8], _ topic: [UInt8]) -> Bool {
+        guard topic.begins(with: tenant) else { return false }
+        return topic.count == tenant.count || "-_.~%".utf8.contains(topic[tenant.count])
     }
 }

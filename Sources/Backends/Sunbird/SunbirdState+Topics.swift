@@ -59,14 +59,12 @@ extension SunbirdState {
         return topic
     }
 
-    /// The name of a topic that somebody goes on, noted in the ledger, or off.
+    /// The name of a topic that somebody goes on or off; one that is none is noted in the ledger.
     private func topic(
         _ given: [UInt8], _ field: String, isAdding: Bool, _ call: Call, _ world: inout World
     ) throws(GoogleError) -> [UInt8] {
         do throws(GoogleError) {
-            let topic = try topic(given, field)
-            if isAdding { met(.topics, &world) }
-            return topic
+            return try topic(given, field)
         } catch {
             if isAdding { broken(.topics, call.index, "\"\(given.text)\" is no name of a topic.", &world) }
             throw error
@@ -101,6 +99,7 @@ extension SunbirdState {
         do throws(TopicFailure) {
             if isAdding {
                 try subscribe(token, topic, &world)
+                if let device = devices[ByteKey(token)], device.tenant.map(device.isOn) ?? true { met(.topics, &world) }
             } else if !DeviceToken.isWellFormed(token) {
                 throw .invalid
             } else if let device = devices[ByteKey(token)] {
@@ -182,11 +181,11 @@ extension SunbirdState {
         guard let given = form.topic else {
             if form.isDeleting {
                 forget(token, asLost: true)
-            } else {
-                lost.remove(ByteKey(token))
-                _ = try? device(token, world.clock.now)
+                return Self.text("token=\(token.text)")
             }
-            return Self.text("token=\(token.text)")
+            let living = successor(of: token, &world)
+            (try? device(living, world.clock.now))?.isUnused = false
+            return Self.text("token=\(living.text)")
         }
         let topic = try topic(given, "X-gcm.topic", isAdding: !form.isDeleting, call, &world)
         switch change(token, topic, isAdding: !form.isDeleting, call, &world) {

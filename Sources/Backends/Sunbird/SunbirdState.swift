@@ -22,6 +22,8 @@ final class FCMDevice {
     /// Of which tenant its user is, where that was told, and which ones the user has left.
     var tenant: [UInt8]?
     var left: Set<[UInt8]> = []
+    /// Whether FCM has made it in the place of another, and no call has named it since.
+    var isUnused = false
 
     init(_ token: [UInt8], sequence: Int, since: Int64) {
         self.token = token
@@ -157,10 +159,10 @@ final class SunbirdState: BackendState {
     private func route(
         _ name: Sunbird.RouteName, _ parameters: [ArraySlice<UInt8>], _ call: Call, _ world: inout World
     ) throws(GoogleError) -> Response {
-        if name == .send || name == .sendSync { return platformSend(call, &world) }
+        if name == .send || name == .sendSync { return platformSend(call, isSync: name == .sendSync, &world) }
         guard Self.hasCredential(call) else { throw .unauthenticated }
         switch name {
-        case .send, .sendSync: return platformSend(call, &world)
+        case .send, .sendSync: return platformSend(call, isSync: name == .sendSync, &world)
         case .sendMessage: return try sendMessage(parameters, call, &world)
         case .sendLegacy: return try sendLegacy(call, &world)
         case .batchAdd: return try batch(call, isAdding: true, &world)
@@ -199,9 +201,8 @@ final class SunbirdState: BackendState {
 
     // MARK: faults
 
-    func lose(_ what: String, _ call: Call, _ world: inout World) {
-        // A call about many concerns each of them.
-        for token in call.facts.tokens {
+    func lose(_ what: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {
+        for token in tokens {
             if what == "registration" {
                 forget(token, asLost: true)
             } else if let device = devices[ByteKey(token)], let topic = call.facts.topic {
@@ -211,10 +212,10 @@ final class SunbirdState: BackendState {
     }
 
     /// A device that registers with no token of its own is known by what it is.
-    func spoilToken(_ fault: String, _ call: Call, _ world: inout World) {
+    func spoilToken(_ fault: String, _ tokens: [[UInt8]], _ call: Call, _ world: inout World) {
         guard fault == "rotate" else { return }
-        var tokens = call.facts.tokens
-        if tokens.isEmpty, let form = DeviceForm(call), form.topic == nil {
+        var tokens = tokens
+        if call.facts.tokens.isEmpty, let form = DeviceForm(call), form.topic == nil {
             tokens = [current(Self.newToken(form.identity, &world))]
         }
         for token in tokens { _ = rotate(token, &world) }

@@ -29,13 +29,16 @@ struct TopicCondition: Sendable {
     }
 
     private let term: Term
+    /// Those that it names, in order.
+    let topics: [[UInt8]]
 
     init(_ text: [UInt8], isStrict: Bool) throws(Mistake) {
         var reader = Reader(text, isStrict)
         term = try reader.expression(0)
         guard reader.isAtEnd else { throw Mistake(message: "something follows the condition") }
-        guard reader.topics <= Self.mostTopics else {
-            throw Mistake(message: "it names \(reader.topics) topics, and may name \(Self.mostTopics)")
+        topics = reader.topics
+        guard topics.count <= Self.mostTopics else {
+            throw Mistake(message: "it names \(topics.count) topics, and may name \(Self.mostTopics)")
         }
     }
 
@@ -45,7 +48,7 @@ struct TopicCondition: Sendable {
         private let text: [UInt8]
         private let isStrict: Bool
         private var index = 0
-        private(set) var topics = 0
+        private(set) var topics: [[UInt8]] = []
 
         init(_ text: [UInt8], _ isStrict: Bool) {
             self.text = text
@@ -93,11 +96,13 @@ struct TopicCondition: Sendable {
             guard let topic = TopicName.checked(given, isStrict: isStrict) else {
                 throw Mistake(message: "\"\(given.text)\" is no name of a topic")
             }
-            topics += 1
+            topics.append(topic)
             return topic
         }
 
-        private static func isSpace(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
+        private static func isSpace(_ byte: UInt8) -> Bool {
+            byte == Byte.space || byte == Byte.tab || byte == Byte.lineFeed || byte == Byte.carriageReturn
+        }
 
         private mutating func skipSpace() {
             while index < text.count, Self.isSpace(text[index]) { index += 1 }

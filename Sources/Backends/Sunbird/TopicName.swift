@@ -2,7 +2,7 @@ import PushSimSimulation
 import PushSimWire
 
 /// Names of FCM's topics: `[a-zA-Z0-9-_.~%]{1,900}`, with or without `/topics/` before them.
-enum TopicName {
+package enum TopicName {
     static let prefix = Array("/topics/".utf8)
 
     static func bare(_ name: [UInt8]) -> [UInt8] {
@@ -13,7 +13,7 @@ enum TopicName {
     static func decoded(_ segment: ArraySlice<UInt8>) -> [UInt8] { Percent.decode(segment) ?? Array(segment) }
 
     /// The name that is subscribed to; nil where it is none.
-    static func checked(_ name: [UInt8], isStrict: Bool) -> [UInt8]? {
+    package static func checked(_ name: [UInt8], isStrict: Bool) -> [UInt8]? {
         let own = bare(name)
         guard (1...900).contains(own.count), own.isUTF8 else { return nil }
         return !isStrict || own.allSatisfy(isAllowed) ? own : nil
@@ -61,7 +61,7 @@ struct DeviceForm {
     let identity: [[UInt8]]
 
     init?(_ call: Call) {
-        guard let body = call.plainBody(), !body.isEmpty, let pairs = Percent.form(body) else { return nil }
+        guard let body = call.plainBody(), let pairs = Percent.form(body) else { return nil }
         func value(_ name: StaticString) -> [UInt8]? {
             pairs.last { $0.name.isSame(as: name) }?.value
         }
@@ -70,5 +70,7 @@ struct DeviceForm {
         isDeleting = value("delete")?.isSame(as: "true") ?? value("X-delete")?.isSame(as: "1") ?? false
         identity = [value("device") ?? [], value("app") ?? [], value("sender") ?? []]
         token = given == nil ? nil : value("sender") ?? value("X-subtype")
+        // Nothing that tells a device, as in a body that is no form at all.
+        if identity.allSatisfy(\.isEmpty), token == nil { return nil }
     }
 }
