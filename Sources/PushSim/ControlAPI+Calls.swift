@@ -117,6 +117,11 @@ extension ControlAPI {
             } catch {
                 throw ControlError(error.description, path: "$[\"\(member.name)\"]", code: "badOption")
             }
+            if member.name.hasPrefix("server."), scope !== service.defaultScope {
+                throw ControlError(
+                    "\(member.name) is the whole server's: change it without naming a scope",
+                    path: "$[\"\(member.name)\"]", code: "badOption")
+            }
         }
         let changed = values
         if let problem = service.problem(changed) {

@@ -123,9 +123,13 @@ struct JournalReport {
         row.set("draw", entry.decision?.draw.map { .number(String($0)) } ?? .null)
         row.set("status", entry.status.map { .int($0) } ?? .null)
         if !entry.answer.isEmpty {
-            let end = headEnd(entry.answer)
+            let end = Response.headEnd(entry.answer)
             row.set("answer_head", .text(Array(entry.answer[..<end])))
             setBody(Array(entry.answer[end...]), "answer_body", &row)
+            if let digest = entry.answerDigest {
+                row.set("answer_body_length", .int(digest.length))
+                row.set("answer_body_sha256", .string(Hex.text(digest.sha256)))
+            }
         }
         row.set("ended", entry.ending.map { .string($0.rawValue) } ?? .null)
         return row
@@ -145,27 +149,5 @@ struct JournalReport {
         } else {
             row.set("\(name)_base64", .string(Base64.encode(body, .standard)))
         }
-    }
-
-    /// Interim answers before the final one belong to its head.
-    private static func headEnd(_ bytes: [UInt8]) -> Int {
-        var start = 0
-        while true {
-            let end = headEnd(bytes, from: start)
-            let isInterim = end < bytes.count && bytes[start...].starts(with: "HTTP/1.1 1".utf8)
-            if !isInterim { return end }
-            start = end
-        }
-    }
-
-    private static func headEnd(_ bytes: [UInt8], from start: Int) -> Int {
-        var index = start + 3
-        while index < bytes.count {
-            if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
-                return index + 1
-            }
-            index += 1
-        }
-        return bytes.count
     }
 }

@@ -109,8 +109,17 @@ extension Service {
             chance: actions.wireChance, end: closes ? .fin : .keep)
         let script = shaper.script(actions.connection, bodyWait: bodyWait)
         entry.answer = script.bytes
-        entry.status = actions.wire?.garbage == nil ? response.status : nil
+        entry.status = Self.status(said: actions.wire, response.status)
         return script
+    }
+
+    /// The status that the client reads; nil where there is none.
+    private static func status(said wire: WireFaults?, _ own: Int) -> Int? {
+        if wire?.garbage != nil { return nil }
+        guard let line = wire?.statusLine else { return own }
+        let words = line.split(separator: Byte.space, maxSplits: 2)
+        guard words.count > 1, words[1].count == 3 else { return nil }
+        return decimalDigits(words[1])
     }
 
     func state(_ call: Call, _ world: World) -> (any BackendState)? {

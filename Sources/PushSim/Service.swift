@@ -146,6 +146,19 @@ package final class Service: RequestHandler {
 
     package var limits: ServerLimits { currentLimits.withLock { $0 } }
 
+    /// What drives the fake is not bound by limits that a test sets: it could not take them back, nor load a large state.
+    package func bodyLimit(_ head: RequestHead) -> Int {
+        var path = head.path
+        if Self.begins(path, "/__scope/", head) {
+            let rest = head.bytes[Int(path.start) + 9..<Int(path.end)]
+            guard let slash = rest.firstIndex(of: Byte.slash) else { return 0 }
+            path = .init(slash, Int(path.end))
+        }
+        return isLoopback && Self.begins(path, "/__pushsim/", head) ? Self.controlLimit : 0
+    }
+
+    private static let controlLimit = 256 << 20
+
     /// Why these options cannot be had here, or nil.
     func problem(_ values: OptionValues) -> String? {
         ServerOptions.problem(values, settings.carrier ?? defaultScope.run { $0.carrier })
@@ -219,7 +232,7 @@ package final class Service: RequestHandler {
         case .refused:
             let failure = RequestFailure(
                 status: 400, message: "A scope's name has 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
-            exchange.finish(WireScript(answer(to: failure), end: .fin))
+            exchange.finish(WireScript(answer(to: failure, nil), end: .fin))
         case .control(let scope, let path): ControlAPI(self, scope).answer(exchange, path)
         case .client(let scope, let call): perform(call, scope, exchange)
         }
@@ -369,7 +382,24 @@ package final class Service: RequestHandler {
         if wasOpen { heard?(entry) }
     }
 
-    package func answer(to failure: RequestFailure) -> [UInt8] {
+    package func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] {
+        let bytes = answer(to: failure)
+        if let exchange { note(bytes, failure.status, exchange) }
+        return bytes
+    }
+
+    /// The journal shows what a call got whose body was refused.
+    private func note(_ answer: [UInt8], _ status: Int, _ exchange: Exchange) {
+        guard case .client(let scope, let call) = destination(exchange) else { return }
+        let announced = exchange.context as? JournalEntry
+        scope.run { world in
+            let entry = announced ?? open(call, scope, exchange, &world)
+            entry.answer = answer
+            entry.status = status
+        }
+    }
+
+    private func answer(to failure: RequestFailure) -> [UInt8] {
         let body: JSON = ["error": ["code": .string("HTTP-\(failure.status)"), "message": .string(failure.message)]]
         let date = defaultScope.run { $0.clock.httpDate() }
         return Response(

@@ -184,7 +184,7 @@ package final class Recorder: RequestHandler {
         }
     }
 
-    package func answer(to failure: RequestFailure) -> [UInt8] {
+    package func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] {
         Response(
             status: failure.status,
             fields: [HeaderField("Content-Type", "text/plain"), HeaderField("Connection", "close")],

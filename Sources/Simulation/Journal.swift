@@ -14,6 +14,8 @@ package final class JournalEntry: @unchecked Sendable {
     package private(set) var attempt: Attempt?
     /// Of a body that is stored in part only: its whole length and SHA-256.
     package private(set) var bodyDigest: (length: Int, sha256: [UInt8])?
+    /// The same of the body that was answered.
+    package private(set) var answerDigest: (length: Int, sha256: [UInt8])?
     /// Whether it is decided what goes wrong; it may be that nothing does.
     package internal(set) var isDecided = false
     /// Whether a stub of the test answers it.
@@ -67,8 +69,18 @@ package final class JournalEntry: @unchecked Sendable {
             bodyDigest = (whole.count, Digest.sha256(whole))
             call = call.capped(bodyLimit)
         }
+        if answer.count > bodyLimit { capAnswer(bodyLimit) }
         // About how many bytes it holds.
         size = 640 + head.bytes.count + head.fields.count * 16 + min(whole.count, bodyLimit) + answer.count
+    }
+}
+
+extension JournalEntry {
+    fileprivate func capAnswer(_ limit: Int) {
+        let start = Response.headEnd(answer)
+        guard answer.count - start > limit else { return }
+        answerDigest = (answer.count - start, Digest.sha256(Array(answer[start...])))
+        answer = Array(answer[..<(start + limit)])
     }
 }
 

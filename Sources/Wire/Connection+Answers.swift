@@ -16,6 +16,7 @@ extension Connection {
             case .parked(let current, let ending) where current === exchange: end(exchange, ending)
             case .streaming(let current) where current === exchange: end(exchange, .cancelled)
             case .reading where announced === exchange: end(exchange, .cancelled)
+            case .reading where isUnflushed(exchange), .lingering where isUnflushed(exchange): endUnflushed(.cancelled)
             default: return
             }
             close(reset: true)
@@ -35,7 +36,7 @@ extension Connection {
         }
         if let bytes = script.whole {
             output.append(bytes)
-            if case .keep = script.end, keepAlive, !inputEnded {
+            if case .keep = script.end, isKept {
                 kept(exchange)
             } else {
                 conclude(exchange, Playback(steps: [], end: script.end))
@@ -77,7 +78,6 @@ extension Connection {
                     self?.paced(exchange)
                 }
                 state = .playing(exchange, current)
-                checkForDeparture()
                 return
             }
         }
@@ -117,7 +117,7 @@ extension Connection {
     func conclude(_ exchange: Exchange, _ script: Playback) {
         var playback = script
         switch playback.end {
-        case .keep where keepAlive && !inputEnded:
+        case .keep where isKept:
             kept(exchange)
             settle(&playback, exchange)
         case .keep, .fin:
@@ -142,15 +142,21 @@ extension Connection {
         }
     }
 
+    /// Whether the connection stays: also where the peer has said all, as long as some of that is not answered.
+    private var isKept: Bool { keepAlive && (!inputEnded || isProcessing || pending.count > 0) }
+
     /// The answer is said, and the connection stays for the next request.
     private func kept(_ exchange: Exchange) {
         state = .reading
         setDeadline(limits.idle)
         noteUnflushed(exchange, .kept)
-        if !isProcessing {
-            if !isReadingWanted { want(wanted.union(.readable).subtracting(.peerClosed)) }
-            if pending.count > 0 { resumeReading() }
-        }
+        if !isProcessing { readOn() }
+    }
+
+    private func readOn() {
+        if isChoked { return }
+        if !isReadingWanted, !inputEnded { want(wanted.union(.readable).subtracting(.peerClosed)) }
+        if pending.count > 0 { resumeReading() }
     }
 
     func send(_ bytes: [UInt8], _ exchange: Exchange) {
@@ -193,6 +199,7 @@ extension Connection {
         state = .lingering
         deadline = pushsim_monotonic_clock() + Self.lingerTime
         armTimer()
+        if inputEnded { want(wanted.intersection(.writable)) }
         flush()
     }
 
@@ -211,6 +218,11 @@ extension Connection {
         }
         if wanted.contains(.writable) { want(wanted.subtracting(.writable)) }
         flushed()
+        if isChoked, !isProcessing {
+            isChoked = false
+            guard case .reading = state else { return }
+            if inputEnded, pending.count == 0 { inputExhausted() } else { readOn() }
+        }
     }
 
     func flushed() {

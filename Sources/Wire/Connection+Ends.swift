@@ -7,22 +7,29 @@ extension Connection {
         inputEnded = true
         switch state {
         case .reading:
-            if output.isEmpty { return lost() }
-            // The rest of an announced request does not come.
-            if let announced { end(announced, .clientLeft) }
-            announced = nil
-            finishWriting()
+            // What it has asked for before is answered first.
+            if isChoked { want(wanted.intersection(.writable)) } else { inputExhausted() }
         case .waiting:
             want([])
         case .streaming: lost()
         case .playing(_, let playback):
-            if playback.wait != nil || playback.pace != nil { lost() } else { want(wanted.intersection(.writable)) }
+            if playback.wait != nil { lost() } else { want(wanted.intersection(.writable)) }
         case .parked(let exchange, let ending):
             end(exchange, ending)
             close(reset: false)
-        case .lingering: close(reset: false)
+        case .lingering:
+            if output.isEmpty { close(reset: false) } else { want(wanted.intersection(.writable)) }
         case .closed: break
         }
+    }
+
+    /// All that the peer has asked for is answered, and nothing more comes.
+    func inputExhausted() {
+        if output.isEmpty { return lost() }
+        // The rest of an announced request does not come.
+        if let announced { end(announced, .clientLeft) }
+        announced = nil
+        finishWriting()
     }
 
     /// The connection is of no more use: whoever was being answered has left.
@@ -44,6 +51,10 @@ extension Connection {
 
     func noteUnflushed(_ exchange: Exchange, _ ending: Ending) {
         if unflushed == nil { unflushed = (exchange, ending) } else { alsoUnflushed.append((exchange, ending)) }
+    }
+
+    func isUnflushed(_ exchange: Exchange) -> Bool {
+        unflushed?.0 === exchange || alsoUnflushed.contains { $0.0 === exchange }
     }
 
     /// - Parameter cut: how they end where their last bytes will never be with the kernel.
@@ -90,6 +101,7 @@ extension Connection {
         _ = reset ? pushsim_reset(descriptor) : pushsim_close(descriptor)
         output.removeAll()
         pending = []
+        endUnflushed(.clientLeft)
         if forget { tenant.connections[ObjectIdentifier(self)] = nil }
     }
 

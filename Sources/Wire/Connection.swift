@@ -35,13 +35,15 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var token: UInt64?
     var wanted = Poller.Readiness.readable
     var state = State.reading
-    var parser = RequestParser()
+    var parser: RequestParser
     var pending: [UInt8] = []
     var output = OutputQueue()
     /// The first exchange whose last bytes are in `output`, and those behind it: most often there is one.
     var unflushed: (Exchange, Ending)?
     var alsoUnflushed: [(Exchange, Ending)] = []
     var inputEnded = false
+    /// Whether requests wait until the answers before them have gone out.
+    var isChoked = false
     var isProcessing = false
     var limits: ServerLimits
     var deadline: Int64 = 0
@@ -51,13 +53,17 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var isRequestTimed = false
 
     private static let pendingLimit = 1 << 16
+    /// A client that does not read its answers is answered no further than this.
+    private static let outputLimit = 1 << 16
     static let lingerTime: Int64 = 5_000_000_000
 
     init(_ descriptor: Int32, _ tenant: Tenant) {
         self.descriptor = descriptor
         self.tenant = tenant
         loop = tenant.loop
-        handler = tenant.handler
+        let handler = tenant.handler
+        self.handler = handler
+        parser = RequestParser { handler.bodyLimit($0) }
         limits = handler.limits
         parser.limits = limits
     }
@@ -105,7 +111,9 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         switch state {
         case .lingering, .parked, .closed: return
         case .reading:
-            if pending.isEmpty {
+            if isChoked {
+                pending.append(contentsOf: bytes)
+            } else if pending.count == 0 {
                 let used = process(bytes)
                 if used < bytes.count { pending.append(contentsOf: bytes[used...]) }
                 boundPending()
@@ -122,8 +130,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
 
     /// Stops reading from a peer that sends far ahead.
     func boundPending() {
-        if case .reading = state { return }
-        if pending.count >= Self.pendingLimit, isReadingWanted {
+        if case .reading = state, !isChoked { return }
+        if isChoked || pending.count >= Self.pendingLimit, isReadingWanted {
             want(wanted.subtracting(.readable).union(.peerClosed))
         }
     }
@@ -137,6 +145,7 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
             if pending.isEmpty, used == 0 { pending = bytes } else { pending = bytes[used...] + pending }
         }
         boundPending()
+        if inputEnded, case .reading = state, !isChoked { inputExhausted() }
     }
 
     /// Reads requests out of `bytes` as long as the connection is ready for one; answers how many bytes were used.
@@ -146,6 +155,11 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         var used = 0
         while case .reading = state {
             if used == bytes.count { break }
+            if output.count > Self.outputLimit {
+                flush()
+                isChoked = !output.isEmpty
+                if isChoked { break }
+            }
             if !parser.isInside {
                 limits = handler.limits
                 parser.limits = limits
@@ -158,25 +172,33 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
                 // Where the body is here already, the handler hears of the whole request at once.
                 switch parser.advance(bytes, consumed: &used) {
                 case .complete: deliver()
-                case .failed(let failure): refuse(failure)
+                case .failed(let failure): fail(failure)
                 case .head, .needMore:
                     requestBegan()
                     announceHead()
                 }
             case .complete: deliver()
-            case .failed(let failure): refuse(failure)
+            case .failed(let failure): fail(failure)
             }
         }
         return used
     }
 
-    func announceHead() {
+    /// What follows a good head is bad. Whether it came with it or later, the head is announced, since there may be
+    /// something to decide at it.
+    private func fail(_ failure: RequestFailure) {
+        if announced == nil { announceHead(mayGoOn: false) }
+        if case .reading = state { refuse(failure) }
+    }
+
+    /// - Parameter mayGoOn: whether the body is still wanted.
+    func announceHead(mayGoOn: Bool = true) {
         guard let head = parser.head else { return }
         let exchange = Exchange(Request(head: head, body: []), peerAddress: address(), sink: self)
         announced = exchange
         handler.headArrived(exchange)
         guard !exchange.isFinished else { return }
-        if head.expectsContinue, parser.body.isEmpty {
+        if mayGoOn, head.expectsContinue, parser.body.isEmpty {
             output.append(Array("HTTP/1.1 100 Continue\r\n\r\n"))
         }
     }
@@ -203,13 +225,9 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var keepAlive = true
 
     func refuse(_ failure: RequestFailure) {
-        if let announced {
-            self.announced = nil
-            if !announced.isFinished {
-                handler.exchangeEnded(announced, .cancelled)
-            }
-        }
-        output.append(handler.answer(to: failure))
+        output.append(handler.answer(to: failure, announced))
+        if let announced { noteUnflushed(announced, .closed) }
+        announced = nil
         finishWriting()
     }
 

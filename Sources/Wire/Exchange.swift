@@ -16,8 +16,15 @@ package protocol RequestHandler: AnyObject, Sendable {
     /// The last byte is with the kernel, or will never be. Called once for each exchange that arrived.
     func exchangeEnded(_ exchange: Exchange, _ ending: Ending)
     /// The answer to bytes that are no request.
-    func answer(to failure: RequestFailure) -> [UInt8]
+    /// - Parameter exchange: where its head was one, and was announced; it ends with this answer.
+    func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8]
     var limits: ServerLimits { get }
+    /// How large the body of this request may be, where it is larger than `limits` has it.
+    func bodyLimit(_ head: RequestHead) -> Int
+}
+
+extension RequestHandler {
+    package func bodyLimit(_ head: RequestHead) -> Int { 0 }
 }
 
 /// Where an answer goes: a connection, or memory.

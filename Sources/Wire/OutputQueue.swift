@@ -8,14 +8,14 @@ struct OutputQueue {
     /// How many bytes of the first piece are sent.
     private var sent = 0
     private var rest: [[UInt8]] = []
-
-    var isEmpty: Bool { first.count == 0 }
-
     /// How many bytes are still to be sent.
-    var count: Int { rest.reduce(first.count - sent) { $0 + $1.count } }
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
 
     mutating func append(_ piece: [UInt8]) {
         if piece.count == 0 { return }
+        count += piece.count
         if first.count == 0 { first = piece } else { rest.append(piece) }
     }
 
@@ -28,6 +28,7 @@ struct OutputQueue {
             let count = Self.send(first, sent, descriptor)
             if count < 0 { return SystemError("send", count).code == SystemError.wouldBlock ? 0 : count }
             sent += Int(count)
+            self.count -= Int(count)
             if sent < first.count { return 0 }
             sent = 0
             first = rest.count == 0 ? [] : rest.removeFirst()
@@ -50,7 +51,6 @@ struct OutputQueue {
         joined.reserveCapacity(size)
         joined += first[sent...]
         for piece in rest { joined += piece }
-        self = OutputQueue()
-        first = joined
+        (first, sent, rest) = (joined, 0, [])
     }
 }

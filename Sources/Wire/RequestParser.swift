@@ -34,8 +34,10 @@ package struct RequestParser {
     /// been read once need not be read again.
     private var previous: RequestHead?
     package var limits = ServerLimits()
+    /// What the body of a request may have that is larger than the limits say.
+    private let bodyLimit: @Sendable (RequestHead) -> Int
 
-    package init() {}
+    package init(bodyLimit: @escaping @Sendable (RequestHead) -> Int = { _ in 0 }) { self.bodyLimit = bodyLimit }
 
     /// Whether a request has begun and is not yet whole.
     package var isInside: Bool {
@@ -144,10 +146,8 @@ package struct RequestParser {
             let isEmpty = index - 1 == lineStart
             let start = lineStart
             lineStart = searched
-            if !isEmpty {
-                if searched > limits.head { throw .headTooLarge }
-                continue
-            }
+            if searched > limits.head { throw .headTooLarge }
+            if !isEmpty { continue }
             let head = try HeadParser.parse(
                 UnsafeRawBufferPointer(start: base, count: start), fieldLimit: limits.fields)
             previous = head
@@ -160,18 +160,18 @@ package struct RequestParser {
 
     /// The limits may have changed since it was read.
     private func isWithinLimits(_ head: RequestHead) -> Bool {
-        head.bytes.count <= limits.head && head.fields.count <= limits.fields
+        head.bytes.count + 2 <= limits.head && head.fields.count <= limits.fields
     }
 
     private mutating func begin(_ head: RequestHead) throws(RequestFailure) {
+        self.head = head
         switch head.framing {
         case .none: state = .done
         case .length(let length):
-            if length > limits.body { throw .bodyTooLarge }
+            if length > limits.body, length > bodyLimit(head) { throw .bodyTooLarge }
             state = .body(length)
         case .chunked: state = .chunkSize
         }
-        self.head = head
     }
 
     private mutating func bodyAdvanced(_ remaining: Int) {
@@ -212,7 +212,7 @@ package struct RequestParser {
             }
             index += 1
         }
-        if size > limits.body - body.count { throw .bodyTooLarge }
+        if size > limits.body - body.count, size > (head.map(bodyLimit) ?? 0) - body.count { throw .bodyTooLarge }
         state = size == 0 ? .trailers : .chunkData(size)
     }
 

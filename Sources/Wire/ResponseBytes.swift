@@ -132,6 +132,30 @@ package struct Response: Sendable {
     private static let ok = Array<UInt8>("HTTP/1.1 200 OK\r\n")
 }
 
+extension Response {
+    /// Where the head of a message ends. Interim answers before the final one belong to its head.
+    package static func headEnd(_ bytes: [UInt8]) -> Int {
+        var start = 0
+        while true {
+            let end = headEnd(bytes, from: start)
+            let isInterim = end < bytes.count && bytes[start...].starts(with: "HTTP/1.1 1".utf8)
+            if !isInterim { return end }
+            start = end
+        }
+    }
+
+    private static func headEnd(_ bytes: [UInt8], from start: Int) -> Int {
+        var index = start + 3
+        while index < bytes.count {
+            if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
+                return index + 1
+            }
+            index += 1
+        }
+        return bytes.count
+    }
+}
+
 /// The usual texts of status codes.
 package enum StatusText {
     package static func reason(_ status: Int) -> String { texts[status] ?? "Status \(status)" }

@@ -18,7 +18,7 @@ final class Echo: RequestHandler {
 
     func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {}
 
-    func answer(to failure: RequestFailure) -> [UInt8] {
+    func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] {
         Response(status: failure.status, fields: [HeaderField("Connection", "close")]).bytes()
     }
 }
