@@ -187,8 +187,10 @@ extension Connection {
 
     /// Goes on with what the peer has sent ahead, on a fresh stack.
     func resumeReading() {
-        loop.afterEvents { [weak self] in
-            guard let self, case .reading = self.state else { return }
+        isResuming = true
+        loop.afterEvents {
+            self.isResuming = false
+            guard case .reading = self.state else { return }
             self.processPending()
             self.flush()
         }

@@ -8,7 +8,7 @@ extension Connection {
         switch state {
         case .reading:
             // What it has asked for before is answered first.
-            if isChoked { want(wanted.intersection(.writable)) } else { inputExhausted() }
+            if isChoked || isResuming { want(wanted.intersection(.writable)) } else { inputExhausted() }
         case .waiting:
             want([])
         case .streaming: lost()

@@ -44,6 +44,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
     var inputEnded = false
     /// Whether requests wait until the answers before them have gone out.
     var isChoked = false
+    /// Whether what has been read is soon to be gone on with.
+    var isResuming = false
     var isProcessing = false
     var limits: ServerLimits
     var deadline: Int64 = 0
@@ -157,6 +159,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
             if used == bytes.count { break }
             if output.count > Self.outputLimit {
                 flush()
+                // The client may be found to have left.
+                guard case .reading = state else { break }
                 isChoked = !output.isEmpty
                 if isChoked { break }
             }

@@ -56,5 +56,7 @@ package final class Upstream: RequestHandler {
     }
 
     package func exchangeEnded(_ exchange: Exchange, _ ending: Ending) {}
-    package func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] { Response(status: failure.status).bytes() }
+    package func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] {
+        Response(status: failure.status).bytes()
+    }
 }

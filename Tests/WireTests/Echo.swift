@@ -26,8 +26,14 @@ final class Echo: RequestHandler {
 func withServer(
     _ kind: PollerKind, limits: ServerLimits = ServerLimits(), _ body: (Int, Listener) async throws -> Void
 ) async throws {
+    try await withServer(kind, Echo(limits), body)
+}
+
+func withServer(
+    _ kind: PollerKind, _ handler: any RequestHandler, _ body: (Int, Listener) async throws -> Void
+) async throws {
     let loop = try EventLoop.start(kind)
-    let listener = try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: Echo(limits))
+    let listener = try Listener(host: "127.0.0.1", port: 0, loops: [loop], handler: handler)
     await withCheckedContinuation { continuation in listener.open { _ in continuation.resume() } }
     try await body(listener.port, listener)
     await withCheckedContinuation { continuation in listener.close { continuation.resume() } }
