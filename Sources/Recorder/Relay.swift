@@ -41,7 +41,7 @@ final class Relay: OutboundListener, @unchecked Sendable {
     private func pass(_ bytes: [UInt8]) {
         if !isOpen {
             isOpen = true
-            exchange.finish(WireScript(end: .open))
+            exchange.finish(WireScript(end: .relayed))
         }
         exchange.send(bytes)
     }

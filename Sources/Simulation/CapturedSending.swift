@@ -31,7 +31,7 @@ enum CapturedSending {
         // A part of the body is never taken for all of it.
         if isWhole { return parser.body == call.body ? .arrived : .refused(400) }
         switch script.end {
-        case .keep, .stall, .open, .half: return .failed(.timeout)
+        case .keep, .stall, .open, .relayed, .half: return .failed(.timeout)
         case .fin, .rst: return .failed(.reset)
         }
     }

@@ -14,7 +14,7 @@ extension Connection {
                 drop(playback, exchange)
                 end(exchange, .cancelled)
             case .parked(let current, let ending) where current === exchange: end(exchange, ending)
-            case .streaming(let current) where current === exchange: end(exchange, .cancelled)
+            case .streaming(let current, _) where current === exchange: end(exchange, .cancelled)
             case .reading where announced === exchange: end(exchange, .cancelled)
             case .reading where isUnflushed(exchange), .lingering where isUnflushed(exchange): endUnflushed(.cancelled)
             default: return
@@ -135,10 +135,11 @@ extension Connection {
             park(exchange, .halfClosed, &playback)
         case .stall:
             park(exchange, .stalled, &playback)
-        case .open:
-            state = .streaming(exchange)
+        case .open, .relayed:
+            let hasEnd = playback.end == .relayed
+            state = .streaming(exchange, hasEnd: hasEnd)
             settle(&playback, exchange)
-            if inputEnded { lost() }
+            if inputEnded, !hasEnd { lost() }
         }
     }
 
@@ -161,7 +162,7 @@ extension Connection {
 
     func send(_ bytes: [UInt8], _ exchange: Exchange) {
         loop.execute { [self] in
-            guard case .streaming(let current) = state, current === exchange else { return }
+            guard case .streaming(let current, _) = state, current === exchange else { return }
             output.append(bytes)
             flush()
             // A client that does not read is let go before it costs more.
@@ -171,7 +172,7 @@ extension Connection {
 
     func conclude(_ end: WireScript.End, of exchange: Exchange) {
         loop.execute { [self] in
-            guard case .streaming(let current) = state, current === exchange else { return }
+            guard case .streaming(let current, _) = state, current === exchange else { return }
             state = .playing(exchange, Playback(steps: [], end: end))
             conclude(exchange, Playback(steps: [], end: end))
             flush()

@@ -11,7 +11,7 @@ extension Connection {
             if isChoked || isResuming { want(wanted.intersection(.writable)) } else { inputExhausted() }
         case .waiting:
             want([])
-        case .streaming: lost()
+        case .streaming(_, let hasEnd): if hasEnd { want(wanted.intersection(.writable)) } else { lost() }
         case .playing(_, let playback):
             if playback.wait != nil { lost() } else { want(wanted.intersection(.writable)) }
         case .parked(let exchange, let ending):
@@ -35,7 +35,7 @@ extension Connection {
     /// The connection is of no more use: whoever was being answered has left.
     func lost() {
         switch state {
-        case .waiting(let exchange), .streaming(let exchange): end(exchange, .clientLeft)
+        case .waiting(let exchange), .streaming(let exchange, _): end(exchange, .clientLeft)
         case .playing(let exchange, let playback):
             drop(playback, exchange)
             end(exchange, .clientLeft)
@@ -78,7 +78,7 @@ extension Connection {
     /// The server stops.
     func shutDown() {
         switch state {
-        case .waiting(let exchange), .streaming(let exchange): end(exchange, .cancelled)
+        case .waiting(let exchange), .streaming(let exchange, _): end(exchange, .cancelled)
         case .playing(let exchange, let playback):
             drop(playback, exchange)
             end(exchange, .cancelled)

@@ -13,8 +13,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         case lingering
         /// Half-closed or stalled on purpose: nothing more is sent. The exchange lasts as long as the connection.
         case parked(Exchange, Ending)
-        /// An answer that goes on: more is sent whenever there is more.
-        case streaming(Exchange)
+        /// An answer that goes on: more is sent whenever there is more. One that comes to an end outlives the input.
+        case streaming(Exchange, hasEnd: Bool)
         case closed
     }
 

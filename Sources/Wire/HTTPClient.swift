@@ -173,7 +173,7 @@ private final class ClientConnection: EventSource, @unchecked Sendable {
 
     private func conclude() {
         switch script.end {
-        case .keep, .stall, .open: want(.readable)
+        case .keep, .stall, .open, .relayed: want(.readable)
         case .fin, .half:
             _ = pushsim_shutdown_write(descriptor)
             want(.readable)

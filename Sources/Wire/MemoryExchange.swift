@@ -99,7 +99,7 @@ package final class MemoryExchange: ExchangeSink, Sendable {
         case .fin: .closed
         case .rst: .reset
         case .half: .halfClosed
-        case .stall, .open: .stalled
+        case .stall, .open, .relayed: .stalled
         }
     }
 }

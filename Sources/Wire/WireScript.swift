@@ -19,8 +19,10 @@ package struct WireScript: Sendable {
         case half
         /// Nothing more is said, and the connection stays open.
         case stall
-        /// More follows by `Exchange.send`, as long as the client stays.
+        /// More follows by `Exchange.send`, as long as the client stays: one that has said all has left.
         case open
+        /// More follows by `Exchange.send`, up to `Exchange.conclude`: one that has said all may still read.
+        case relayed
     }
 
     /// Of a script that is one run of bytes: those. Most are, and need no list.

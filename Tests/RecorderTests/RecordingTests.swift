@@ -49,6 +49,30 @@ struct RecordingTests {
         }
     }
 
+    @Test("A client that half-closes gets the whole answer while it is recorded")
+    func halfClose() async throws {
+        struct Unfinished: Error {}
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("half.har")
+            let fake = try await PushSim.start(
+                profile: .json5("{ rules: [ { then: { wire: { dribble: { pieces: 4, over: '80ms' } } } } ] }"),
+                options: options)
+            let body = #"{"proto":"apns","token":"device-one","app_domain":"example.com"}"#
+            _ = try await PushSim.record(upstream: fake.url, to: file) { recording in
+                let client = try RawClient(port: recording.url.port ?? 0)
+                let fields = "Host: a\r\nAuthorization: Bearer a\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                try await client.send("POST /v1/subscriber HTTP/1.1\r\n" + fields + body)
+                client.finishSending()
+                let received = try await client.receive()
+                #expect(received.status == 200 && received.close == .fin && received.text.hasSuffix("\"}\n"))
+            }
+            await fake.stop()
+            let entry = try CassetteStore.load(file.path).entries[0]
+            guard case .answer(let answer) = entry.outcome else { throw Unfinished() }
+            #expect(answer.status == 200)
+        }
+    }
+
     @Test("A failed body leaves the cassette alone and writes a partial one")
     func failure() async throws {
         struct Failed: Error {}
