@@ -66,11 +66,13 @@ struct RecordedAnswers: Sendable {
             exact.shift = shift
             let pace = speed.flatMap { speed in entry.timing.map { (timing: $0, speed: speed) } }
             answer.script = WireScript(exact.steps(pace?.timing, speed: pace?.speed ?? 1), end: end)
+            answer.script?.outlivesInput = true
             return answer
         case .failure(let failure):
             var answer = Self.failed(failure, bound, isOwn: isOwn[number], head)
             if let speed, let timing = entry.timing {
                 answer.script?.steps.insert(.wait(CassetteEntry.Timing.scaled(timing.wait, speed)), at: 0)
+                answer.script?.outlivesInput = true
             }
             return answer
         }

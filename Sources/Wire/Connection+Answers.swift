@@ -14,6 +14,7 @@ extension Connection {
                 drop(playback, exchange)
                 end(exchange, .cancelled)
             case .parked(let current, let ending) where current === exchange: end(exchange, ending)
+            case .resetting(let current) where current === exchange: end(exchange, .cancelled)
             case .streaming(let current, _) where current === exchange: end(exchange, .cancelled)
             case .reading where announced === exchange: end(exchange, .cancelled)
             case .reading where isUnflushed(exchange), .lingering where isUnflushed(exchange): endUnflushed(.cancelled)
@@ -42,7 +43,8 @@ extension Connection {
                 conclude(exchange, Playback(steps: [], end: script.end))
             }
         } else {
-            state = .playing(exchange, Playback(steps: script.steps, end: script.end))
+            let playback = Playback(steps: script.steps, end: script.end, outlivesInput: script.outlivesInput)
+            state = .playing(exchange, playback)
             proceed()
         }
         if !isProcessing { flush() }
@@ -68,7 +70,7 @@ extension Connection {
                     self.loop.execute { self.waited(exchange, clock) }
                 }
                 if case .playing(_, let now) = state, now.next == current.next { state = .playing(exchange, current) }
-                checkForDeparture()
+                if inputEnded, !playback.outlivesInput { lost() }
                 return
             case .pace(let nanoseconds):
                 state = .playing(exchange, playback)
@@ -109,11 +111,6 @@ extension Connection {
         exchange.clock?.settled()
     }
 
-    /// A FIN that came before the wait began counts as leaving (DESIGN.md, "Clients that leave").
-    func checkForDeparture() {
-        if inputEnded { lost() }
-    }
-
     func conclude(_ exchange: Exchange, _ script: Playback) {
         var playback = script
         switch playback.end {
@@ -125,10 +122,10 @@ extension Connection {
             finishWriting()
             settle(&playback, exchange)
         case .rst:
+            state = .resetting(exchange)
             flush()
             settle(&playback, exchange)
-            end(exchange, .reset)
-            close(reset: true)
+            resetOnceSent(exchange, by: pushsim_monotonic_clock() + Self.lingerTime)
         case .half:
             flush()
             _ = pushsim_shutdown_write(descriptor)
@@ -141,6 +138,17 @@ extension Connection {
             settle(&playback, exchange)
             if inputEnded, !hasEnd { lost() }
         }
+    }
+
+    /// No event tells when the system has sent what it took: it is looked for again and again.
+    private func resetOnceSent(_ exchange: Exchange, by deadline: Int64) {
+        guard case .resetting(let current) = state, current === exchange else { return }
+        let now = pushsim_monotonic_clock()
+        guard now < deadline, !output.isEmpty || pushsim_unsent(descriptor) > 0 else {
+            end(exchange, .reset)
+            return close(reset: true)
+        }
+        loop.schedule(at: now + 1_000_000) { self.resetOnceSent(exchange, by: deadline) }
     }
 
     /// Whether the connection stays: also where the peer has said all, as long as some of that is not answered.

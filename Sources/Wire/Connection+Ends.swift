@@ -13,7 +13,9 @@ extension Connection {
             want([])
         case .streaming(_, let hasEnd): if hasEnd { want(wanted.intersection(.writable)) } else { lost() }
         case .playing(_, let playback):
-            if playback.wait != nil { lost() } else { want(wanted.intersection(.writable)) }
+            // A FIN in the midst of a wait counts as leaving (DESIGN.md, "Clients that leave").
+            if playback.wait != nil, !playback.outlivesInput { lost() } else { want(wanted.intersection(.writable)) }
+        case .resetting: want(wanted.intersection(.writable))
         case .parked(let exchange, let ending):
             end(exchange, ending)
             close(reset: false)
@@ -43,6 +45,7 @@ extension Connection {
             if let announced { end(announced, .clientLeft) }
             announced = nil
         case .parked(let exchange, let ending): end(exchange, ending)
+        case .resetting(let exchange): end(exchange, .clientLeft)
         case .lingering, .closed: break
         }
         endUnflushed(.clientLeft)
@@ -84,6 +87,7 @@ extension Connection {
             end(exchange, .cancelled)
         case .reading: if let announced { end(announced, .cancelled) }
         case .parked(let exchange, let ending): end(exchange, ending)
+        case .resetting(let exchange): end(exchange, .cancelled)
         case .lingering, .closed: break
         }
         announced = nil
@@ -142,7 +146,7 @@ extension Connection {
         case .lingering: close(reset: false)
         case .waiting, .playing, .streaming:
             if output.isEmpty { setDeadline(limits.idle) } else { lost() }
-        case .parked, .closed: break
+        case .parked, .resetting, .closed: break
         }
     }
 }

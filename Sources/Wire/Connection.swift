@@ -9,6 +9,8 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         /// A request is with the handler.
         case waiting(Exchange)
         case playing(Exchange, Playback)
+        /// A RST follows once all before it has been sent, since it would take that with it.
+        case resetting(Exchange)
         /// FIN is sent; what still comes is read and dropped, so that the peer sees a clean end.
         case lingering
         /// Half-closed or stalled on purpose: nothing more is sent. The exchange lasts as long as the connection.
@@ -26,6 +28,7 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
         var wait: UInt64?
         var pace: UInt64?
         var owesSettlement = false
+        var outlivesInput = false
     }
 
     let descriptor: Int32
@@ -111,7 +114,7 @@ final class Connection: EventSource, ExchangeSink, @unchecked Sendable {
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         switch state {
-        case .lingering, .parked, .closed: return
+        case .lingering, .parked, .resetting, .closed: return
         case .reading:
             if isChoked {
                 pending.append(contentsOf: bytes)

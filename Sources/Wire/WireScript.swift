@@ -29,6 +29,8 @@ package struct WireScript: Sendable {
     package private(set) var whole: [UInt8]?
     private var list: [Step]
     package var end: End
+    /// Whether a client that has said all is waited for: what was recorded comes as it came then.
+    package var outlivesInput = false
 
     package init(_ steps: [Step] = [], end: End) {
         list = steps

@@ -49,7 +49,7 @@ struct RecordingTests {
         }
     }
 
-    @Test("A client that half-closes gets the whole answer while it is recorded")
+    @Test("A client that half-closes gets the whole answer while it is recorded, and in a replay that takes its time")
     func halfClose() async throws {
         struct Unfinished: Error {}
         try await withFolder { folder in
@@ -58,15 +58,26 @@ struct RecordingTests {
                 profile: .json5("{ rules: [ { then: { wire: { dribble: { pieces: 4, over: '80ms' } } } } ] }"),
                 options: options)
             let body = #"{"proto":"apns","token":"device-one","app_domain":"example.com"}"#
-            _ = try await PushSim.record(upstream: fake.url, to: file) { recording in
-                let client = try RawClient(port: recording.url.port ?? 0)
+            func ask(_ port: Int?) async throws -> RawClient.Received {
+                let client = try RawClient(port: port ?? 0)
                 let fields = "Host: a\r\nAuthorization: Bearer a\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
                 try await client.send("POST /v1/subscriber HTTP/1.1\r\n" + fields + body)
                 client.finishSending()
-                let received = try await client.receive()
-                #expect(received.status == 200 && received.close == .fin && received.text.hasSuffix("\"}\n"))
+                return try await client.receive()
             }
+            var timed = RecordingOptions()
+            timed.keepsTimings = true
+            let recorded = try await PushSim.record(upstream: fake.url, to: file, options: timed) { recording in
+                try await ask(recording.url.port)
+            }
+            #expect(recorded.status == 200 && recorded.close == .fin && recorded.text.hasSuffix("\"}\n"))
             await fake.stop()
+            var playback = Playback()
+            playback.speed = 1
+            let replay = try await PushSim.replay(file, playback: playback)
+            let replayed = try await ask(replay.url.port)
+            #expect(replayed.bytes == recorded.bytes && replayed.close == .fin)
+            await replay.stop()
             let entry = try CassetteStore.load(file.path).entries[0]
             guard case .answer(let answer) = entry.outcome else { throw Unfinished() }
             #expect(answer.status == 200)

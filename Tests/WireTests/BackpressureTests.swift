@@ -3,7 +3,7 @@ import PushSimWire
 import Synchronization
 import Testing
 
-/// Answers `GET /n` with n octets, and counts what arrived and how it ended.
+/// Answers `GET /n` with n octets, `GET /rn` with a RST behind them, and counts what arrived and how it ended.
 private final class Large: RequestHandler {
     struct Counts {
         var arrived = 0
@@ -20,9 +20,10 @@ private final class Large: RequestHandler {
     func requestArrived(_ exchange: Exchange) {
         state.withLock { $0.arrived += 1 }
         let head = exchange.request.head
-        let size = Int(head.text(head.path).dropFirst()) ?? 0
-        exchange.finish(
-            WireScript(Response(status: 200, body: [UInt8](repeating: 120, count: size)).bytes(), end: .keep))
+        let name = head.text(head.path).dropFirst()
+        let breaks = name.hasPrefix("r")
+        let body = [UInt8](repeating: 120, count: Int(breaks ? name.dropFirst() : name) ?? 0)
+        exchange.finish(WireScript(Response(status: 200, body: body).bytes(), end: breaks ? .rst : .keep))
     }
 
     func exchangeEnded(_ exchange: Exchange, _ ending: Ending) { state.withLock { $0.endings.append(ending) } }
@@ -91,6 +92,20 @@ struct BackpressureTests {
             // The connection goes on.
             try await client.send(requests(1, of: 5))
             #expect(try await client.answer().body.count == 5)
+        }
+    }
+
+    @Test(
+        "A RST comes behind all that was to come before it, and in the end without a reader",
+        arguments: PollerKind.available)
+    func lateReset(_ kind: PollerKind) async throws {
+        let handler = Large()
+        try await withServer(kind, handler) { port, _ in
+            let client = try RawClient(port: port)
+            try await client.send("GET /r16000000 HTTP/1.1\r\nHost: a\r\n\r\n")
+            let received = try await client.receive()
+            #expect(received.bytes.count == head.utf8.count + 8 + 4 + 16_000_000 && received.close == .reset)
+            try await eventually { handler.counts.endings == [.reset] }
         }
     }
 

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <linux/sockios.h>
 #include <sys/epoll.h>
 #endif
 
@@ -149,6 +150,16 @@ int64_t pushsim_send(int fd, const void *buffer, size_t size) {
 int pushsim_unread(int fd) {
     int count = 0;
     return ioctl(fd, FIONREAD, &count) < 0 ? -errno : count;
+}
+
+int pushsim_unsent(int fd) {
+    int count = 0;
+#ifdef __APPLE__
+    socklen_t size = sizeof count;
+    return getsockopt(fd, SOL_SOCKET, SO_NWRITE, &count, &size) < 0 ? -errno : count;
+#else
+    return ioctl(fd, SIOCOUTQNSD, &count) < 0 ? -errno : count;
+#endif
 }
 
 int pushsim_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0 ? -errno : 0; }

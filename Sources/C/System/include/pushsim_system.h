@@ -49,6 +49,8 @@ int pushsim_connect_result(int fd);
 int64_t pushsim_receive(int fd, void *buffer, size_t size);
 int64_t pushsim_send(int fd, const void *buffer, size_t size);
 int pushsim_unread(int fd);
+// How many bytes the system has taken and not yet sent.
+int pushsim_unsent(int fd);
 int pushsim_shutdown_write(int fd);
 int pushsim_close(int fd);
 // Closes with a RST instead of a FIN.
