@@ -148,6 +148,26 @@ struct RedactionTests {
         #expect(asked[0].body.octets.text.hasPrefix(#"{"to_routing_id":"{{routing-id.2}}""#))
     }
 
+    @Test("Octets that are no text are no address because they look like a short one; a real one among them is")
+    func addressesInBinary() throws {
+        func body(_ octets: [UInt8]) throws -> [UInt8] {
+            var made = try entry()
+            made.outcome = .answer(.init(status: 200, headers: [], body: .bytes(octets)))
+            return try redacted([made])[0].answer?.body.octets ?? []
+        }
+        let image: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0, 0xFF]
+        for near in ["O@-.ei", "O@a.ei", "ab@c.de", "a@bc.de", "ab@cd.e", "ab@-cd.ef", "ab@cd-.ef", "@bc.de", "ab@.de"]
+        {
+            let octets = image + Array(near.utf8) + [0xCD, 0xF5]
+            #expect(try body(octets) == octets, "\(near)")
+        }
+        let wanted = image + Array("\n\u{11}{{email.1}}".utf8) + [0xCD]
+        #expect(try body(image + Array("\n\u{11}alice@example.com".utf8) + [0xCD]) == wanted)
+        // In a text a short one is one.
+        #expect(try body(Array("to a@b.de".utf8)) == Array("to {{email.1}}".utf8))
+        #expect(try body(Array("to a@-b.de".utf8)) == Array("to a@-b.de".utf8))
+    }
+
     @Test("The same secret has the same placeholder, and a second run changes nothing")
     func stable() throws {
         let entries = [

@@ -34,9 +34,11 @@ enum SecretShapes {
         byte == 45 || byte == 95 || (48...57).contains(byte) || (97...122).contains(byte | 32)
     }
 
-    /// E-mail addresses.
+    /// E-mail addresses. What is no text has octets now and then that look like a short one: there each part of one has
+    /// two or more.
     static func addresses(_ text: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
+        let least = text.isUTF8 ? 1 : 2
         var index = 0
         while let at = text[index...].firstIndex(of: 64) {
             var start = at
@@ -47,14 +49,20 @@ enum SecretShapes {
             let domain = text[(at + 1)..<end]
             // `scheme://user:password@host` is no address.
             let isUserInfo = start > 0 && (text[start - 1] == Byte.colon || text[start - 1] == Byte.slash)
-            if !isUserInfo, start < at, let dot = domain.lastIndex(of: 46), dot > at + 1,
-                domain[(dot + 1)...].allSatisfy({ (97...122).contains($0 | 32) }), end - dot > 2
-            {
+            if !isUserInfo, at - start >= least, isDomain(domain, least) {
                 found.append(Array(text[start..<end]))
             }
             index = max(at + 1, end)
         }
         return found
+    }
+
+    /// Labels between dots, the last of two letters or more (RFC 1123 section 2.1).
+    private static func isDomain(_ domain: ArraySlice<UInt8>, _ least: Int) -> Bool {
+        let labels = domain.split(separator: 46, omittingEmptySubsequences: false)
+        guard labels.count > 1, let last = labels.last, last.count > 1 else { return false }
+        return last.allSatisfy { (97...122).contains($0 | 32) }
+            && labels.allSatisfy { $0.count >= least && $0.count < 64 && $0.first != 45 && $0.last != 45 }
     }
 
     private static func isLocalByte(_ byte: UInt8) -> Bool {
