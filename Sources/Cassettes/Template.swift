@@ -1,3 +1,4 @@
+import CPushSimSystem
 import PushSimJSONText
 package import PushSimWire
 
@@ -30,8 +31,9 @@ package struct Template: Sendable {
         var parts: [Part] = []
         var start = 0
         var index = 0
-        while index + 1 < recorded.count {
-            if recorded[index] == 123, recorded[index + 1] == 123, let end = Self.placeholder(recorded, index),
+        while let braces = Self.braces(recorded, from: index) {
+            index = braces
+            if let end = Self.placeholder(recorded, index),
                 let part = Self.part(Array(recorded[(index + 2)..<(end - 2)]))
             {
                 if start < index { parts.append(.text(Array(recorded[start..<index]))) }
@@ -47,15 +49,19 @@ package struct Template: Sendable {
         self.parts = parts
     }
 
-    static func mayHavePlaceholders(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBufferPointer { bytes in
-            var index = 1
-            while index < bytes.count {
-                if bytes[index] == 123, bytes[index - 1] == 123 { return true }
-                // A brace that is none may be the first of two.
-                index += bytes[index] == 123 ? 1 : 2
+    static func mayHavePlaceholders(_ bytes: [UInt8]) -> Bool { braces(bytes, from: 0) != nil }
+
+    /// Where the next two braces stand.
+    private static func braces(_ bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            var index = start
+            while index + 1 < bytes.count, let found = memchr(base + index, 123, bytes.count - 1 - index) {
+                index = UnsafeRawPointer(found) - base
+                if bytes[index + 1] == 123 { return index }
+                index += 1
             }
-            return false
+            return nil
         }
     }
 

@@ -79,7 +79,7 @@ extension JournalEntry {
     fileprivate func capAnswer(_ limit: Int) {
         let start = Response.headEnd(answer)
         guard answer.count - start > limit else { return }
-        answerDigest = (answer.count - start, Digest.sha256(Array(answer[start...])))
+        answerDigest = (answer.count - start, Digest.sha256(answer[start...]))
         answer = Array(answer[..<(start + limit)])
     }
 }

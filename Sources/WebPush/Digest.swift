@@ -1,6 +1,10 @@
 /// SHA-256 (FIPS 180-4).
 package enum Digest {
     package static func sha256(_ message: [UInt8]) -> [UInt8] { message.withUnsafeBytes { PlatformCrypto.sha256($0) } }
+
+    package static func sha256(_ message: ArraySlice<UInt8>) -> [UInt8] {
+        message.withUnsafeBytes { PlatformCrypto.sha256($0) }
+    }
 }
 
 /// Lower-case hexadecimal text.

@@ -75,11 +75,17 @@ struct DecodedText {
         starts = Array(0...bytes.count)
     }
 
+    /// Nothing yet, with room for what may come of another.
+    private init(room: Int) {
+        (bytes, starts) = ([], [])
+        bytes.reserveCapacity(room)
+        starts.reserveCapacity(room + 1)
+    }
+
     /// Undoes percent-encoding; an escape that is none stays as it is. Nil where there is nothing to undo.
     func percentDecoded(plusIsSpace: Bool = false) -> DecodedText? {
         guard bytes.contains(37) || plusIsSpace && bytes.contains(43) else { return nil }
-        var out = DecodedText([])
-        out.starts = []
+        var out = DecodedText(room: bytes.count)
         var index = 0
         while index < bytes.count {
             out.starts.append(starts[index])
@@ -93,6 +99,7 @@ struct DecodedText {
                 index += 1
             }
         }
+        if out.bytes.count == bytes.count, !(plusIsSpace && bytes.contains(43)) { return nil }
         out.starts.append(starts[bytes.count])
         return out
     }
@@ -100,18 +107,23 @@ struct DecodedText {
     /// Undoes the escapes of JSON strings. Nil where there are none.
     func jsonDecoded() -> DecodedText? {
         guard bytes.contains(92) else { return nil }
-        var out = DecodedText([])
-        out.starts = []
+        var out = DecodedText(room: bytes.count)
         var index = 0
         while index < bytes.count {
             let length = escapeLength(index)
-            let plain = length > 1 ? Coding.json.decode(Array(bytes[index..<(index + length)])) : nil
-            for byte in plain ?? Array(bytes[index..<(index + length)]) {
-                out.bytes.append(byte)
+            if length == 1 {
+                out.bytes.append(bytes[index])
                 out.starts.append(starts[index])
+            } else {
+                let escape = Array(bytes[index..<(index + length)])
+                for byte in Coding.json.decode(escape) ?? escape {
+                    out.bytes.append(byte)
+                    out.starts.append(starts[index])
+                }
             }
             index += length
         }
+        if out.bytes.count == bytes.count { return nil }
         out.starts.append(starts[bytes.count])
         return out
     }

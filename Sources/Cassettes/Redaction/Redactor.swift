@@ -287,6 +287,7 @@ struct Redactor {
 
     private static func runs(_ bytes: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
+        let isDigit = isDigit
         bytes.withUnsafeBufferPointer { bytes in
             var start = 0
             var index = 0
