@@ -146,19 +146,6 @@ package final class Service: RequestHandler {
 
     package var limits: ServerLimits { currentLimits.withLock { $0 } }
 
-    /// What drives the fake is not bound by limits that a test sets: it could not take them back, nor load a large state.
-    package func bodyLimit(_ head: RequestHead) -> Int {
-        var path = head.path
-        if Self.begins(path, "/__scope/", head) {
-            let rest = head.bytes[Int(path.start) + 9..<Int(path.end)]
-            guard let slash = rest.firstIndex(of: Byte.slash) else { return 0 }
-            path = .init(slash, Int(path.end))
-        }
-        return isLoopback && Self.begins(path, "/__pushsim/", head) ? Self.controlLimit : 0
-    }
-
-    private static let controlLimit = 256 << 20
-
     /// Why these options cannot be had here, or nil.
     func problem(_ values: OptionValues) -> String? {
         ServerOptions.problem(values, settings.carrier ?? defaultScope.run { $0.carrier })
@@ -194,7 +181,7 @@ package final class Service: RequestHandler {
 
     // MARK: calls
 
-    private enum Destination {
+    enum Destination {
         case control(Scope, RequestHead.Span)
         case client(Scope, Call)
         case refused
@@ -297,7 +284,7 @@ package final class Service: RequestHandler {
     }
 
     /// Finds out whom a request is for.
-    private func destination(_ exchange: Exchange) -> Destination {
+    func destination(_ exchange: Exchange) -> Destination {
         let head = exchange.request.head
         var path = head.path
         var scope = defaultScope
@@ -322,14 +309,14 @@ package final class Service: RequestHandler {
             Call(request: exchange.request, path: path, peerAddress: exchange.peerAddress, place: place, match: match))
     }
 
-    private static func begins(_ path: RequestHead.Span, _ prefix: StaticString, _ head: RequestHead) -> Bool {
+    static func begins(_ path: RequestHead.Span, _ prefix: StaticString, _ head: RequestHead) -> Bool {
         // Few paths do: the third octet tells.
         guard path.count > 2, head.bytes[Int(path.start) + 2] == 95 else { return false }
         let length = prefix.utf8CodeUnitCount
         return path.count >= length && head.equals(.init(Int(path.start), Int(path.start) + length), prefix)
     }
 
-    private func open(_ call: Call, _ scope: Scope, _ exchange: Exchange, _ world: inout World) -> JournalEntry {
+    func open(_ call: Call, _ scope: Scope, _ exchange: Exchange, _ world: inout World) -> JournalEntry {
         let entry = world.journal.open(call, exchange, time: world.clock.now)
         exchange.context = entry
         exchange.clock = scope
@@ -380,33 +367,5 @@ package final class Service: RequestHandler {
             return true
         }
         if wasOpen { heard?(entry) }
-    }
-
-    package func answer(to failure: RequestFailure, _ exchange: Exchange?) -> [UInt8] {
-        let bytes = answer(to: failure)
-        if let exchange { note(bytes, failure.status, exchange) }
-        return bytes
-    }
-
-    /// The journal shows what a call got whose body was refused.
-    private func note(_ answer: [UInt8], _ status: Int, _ exchange: Exchange) {
-        guard case .client(let scope, let call) = destination(exchange) else { return }
-        let announced = exchange.context as? JournalEntry
-        scope.run { world in
-            let entry = announced ?? open(call, scope, exchange, &world)
-            entry.answer = answer
-            entry.status = status
-        }
-    }
-
-    private func answer(to failure: RequestFailure) -> [UInt8] {
-        let body: JSON = ["error": ["code": .string("HTTP-\(failure.status)"), "message": .string(failure.message)]]
-        let date = defaultScope.run { $0.clock.httpDate() }
-        return Response(
-            status: failure.status,
-            fields: [
-                HeaderField("Content-Type", "application/json"), HeaderField(Self.dateName, date), Self.close,
-            ], body: body.bytes
-        ).bytes()
     }
 }
