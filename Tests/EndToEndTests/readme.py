@@ -92,7 +92,8 @@ class Shell:
         check(got == printed, command, "\nis shown to print\n" + "\n".join(printed), "\nand prints\n" + "\n".join(got))
 
     def close(self):
-        self.type("kill $(jobs -p) 2>/dev/null; exit")
+        # A job is a group: a shell and the binary in it.
+        self.type("for job in $(jobs -p); do kill -- -$job; done 2>/dev/null; exit")
         self.process.wait(20)
 
 
