@@ -13,10 +13,19 @@ struct OutputQueue {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Small pieces go out as one, so that each byte is copied once at most; what is large is not copied.
     mutating func append(_ piece: [UInt8]) {
         if piece.count == 0 { return }
         count += piece.count
-        if first.count == 0 { first = piece } else { rest.append(piece) }
+        if first.count == 0 {
+            first = piece
+        } else if rest.count == 0 {
+            if first.count + piece.count <= Self.joinLimit { first += piece } else { rest.append(piece) }
+        } else if rest[rest.count - 1].count + piece.count <= Self.joinLimit {
+            rest[rest.count - 1] += piece
+        } else {
+            rest.append(piece)
+        }
     }
 
     mutating func removeAll() { self = OutputQueue() }
@@ -24,7 +33,6 @@ struct OutputQueue {
     /// Sends as much as the socket takes; negative where it takes no more for ever.
     mutating func send(to descriptor: Int32) -> Int64 {
         while first.count > 0 {
-            if rest.count > 0 { join() }
             let count = Self.send(first, sent, descriptor)
             if count < 0 { return SystemError("send", count).code == SystemError.wouldBlock ? 0 : count }
             sent += Int(count)
@@ -41,16 +49,5 @@ struct OutputQueue {
             guard let base = bytes.baseAddress else { return 0 }
             return pushsim_send(descriptor, base + start, bytes.count - start)
         }
-    }
-
-    /// Small pieces go out as one; what is large is not copied for that.
-    private mutating func join() {
-        let size = count
-        guard size <= Self.joinLimit else { return }
-        var joined: [UInt8] = []
-        joined.reserveCapacity(size)
-        joined += first[sent...]
-        for piece in rest { joined += piece }
-        (first, sent, rest) = (joined, 0, [])
     }
 }

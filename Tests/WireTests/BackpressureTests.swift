@@ -3,7 +3,7 @@ import PushSimWire
 import Synchronization
 import Testing
 
-/// Answers `GET /n` with n octets, `GET /rn` with a RST behind them, and counts what arrived and how it ended.
+/// Answers `GET /n` with n octets, `GET /rn` with a RST behind them, `GET /p` in pieces of all sizes, and counts what arrived and how it ended.
 private final class Large: RequestHandler {
     struct Counts {
         var arrived = 0
@@ -13,6 +13,10 @@ private final class Large: RequestHandler {
     let limits = ServerLimits()
     private let state = Mutex(Counts())
 
+    static let pieces = (0..<1000).map { number in
+        [UInt8](repeating: UInt8(number % 251), count: number % 100 == 7 ? 300_000 : [1, 0, 300, 9000][number % 4])
+    }
+
     var counts: Counts { state.withLock { $0 } }
 
     func headArrived(_ exchange: Exchange) {}
@@ -21,6 +25,10 @@ private final class Large: RequestHandler {
         state.withLock { $0.arrived += 1 }
         let head = exchange.request.head
         let name = head.text(head.path).dropFirst()
+        if name == "p" {
+            exchange.finish(WireScript(Self.pieces.map { .bytes($0) }, end: .fin))
+            return
+        }
         let breaks = name.hasPrefix("r")
         let body = [UInt8](repeating: 120, count: Int(breaks ? name.dropFirst() : name) ?? 0)
         exchange.finish(WireScript(Response(status: 200, body: body).bytes(), end: breaks ? .rst : .keep))
@@ -52,6 +60,18 @@ struct BackpressureTests {
             #expect(received.bytes.count == head.utf8.count + 8 + 4 + 16_000_000 && received.close == .fin)
             try await eventually { handler.counts.endings.count == 1 }
             #expect(handler.counts.endings != [.clientLeft])
+        }
+    }
+
+    @Test("Pieces of all sizes come whole and in their order", arguments: PollerKind.available)
+    func pieces(_ kind: PollerKind) async throws {
+        try await withServer(kind, Large()) { port, _ in
+            let client = try RawClient(port: port)
+            try await client.send("GET /p HTTP/1.1\r\nHost: a\r\n\r\n")
+            let received = try await client.receive()
+            var wanted: [UInt8] = []
+            for piece in Large.pieces { wanted += piece }
+            #expect(received.bytes.isSame(as: wanted) && received.close == .fin)
         }
     }
 
