@@ -37,9 +37,6 @@ struct TopicCondition: Sendable {
         term = try reader.expression(0)
         guard reader.isAtEnd else { throw Mistake(message: "something follows the condition") }
         topics = reader.topics
-        guard topics.count <= Self.mostTopics else {
-            throw Mistake(message: "it names \(topics.count) topics, and may name \(Self.mostTopics)")
-        }
     }
 
     func holds(_ isOn: ([UInt8]) -> Bool) -> Bool { term.holds(isOn) }
@@ -95,6 +92,10 @@ struct TopicCondition: Sendable {
             }
             guard let topic = TopicName.checked(given, isStrict: isStrict) else {
                 throw Mistake(message: "\"\(given.text)\" is no name of a topic")
+            }
+            // At once: what a client makes longer and longer would be nested deeper and deeper.
+            guard topics.count < TopicCondition.mostTopics else {
+                throw Mistake(message: "it names more than \(TopicCondition.mostTopics) topics")
             }
             topics.append(topic)
             return topic
